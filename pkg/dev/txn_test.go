@@ -1,0 +1,441 @@
+package dev_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// ram is a device of plain bytes, whose holes are blocks of 512 zeros.
+type ram struct {
+	b        []byte
+	readOnly bool
+}
+
+func (m *ram) Size() int64               { return int64(len(m.b)) }
+func (m *ram) Limits() dev.Limits        { return dev.Limits{LogicalSector: 512, ReadOnly: m.readOnly} }
+func (m *ram) Readahead(dev.Range)       {}
+func (m *ram) Sync() error               { return nil }
+func (m *ram) Close() error              { return nil }
+func (m *ram) Discard(r dev.Range) error { return m.Zero(r) }
+func (m *ram) check(op string, off int64, n int) error {
+	return dev.CheckRange(op, dev.Range{Off: off, Len: int64(n)}, m.Size())
+}
+
+func (m *ram) ReadAt(p []byte, off int64) (int, error) {
+	if err := m.check("read", off, len(p)); err != nil {
+		return 0, err
+	}
+	return copy(p, m.b[off:]), nil
+}
+
+func (m *ram) WriteAt(p []byte, off int64) (int, error) {
+	if err := m.check("write", off, len(p)); err != nil {
+		return 0, err
+	}
+	return copy(m.b[off:], p), nil
+}
+
+func (m *ram) Zero(r dev.Range) error {
+	if err := m.check("zero", r.Off, int(r.Len)); err != nil {
+		return err
+	}
+	clear(m.b[r.Off:r.End()])
+	return nil
+}
+
+func (m *ram) NextData(off int64) dev.Range {
+	r := dev.Range{Off: m.Size()}
+	for at := max(off, 0); at < m.Size(); at = at/512*512 + 512 {
+		end := min(at/512*512+512, m.Size())
+		if bytes.Count(m.b[at:end], []byte{0}) != int(end-at) {
+			if r.Len == 0 {
+				r.Off = at
+			}
+			r.Len = end - r.Off
+		} else if r.Len > 0 {
+			break
+		}
+	}
+	return r
+}
+
+// speckled is size bytes of which some blocks are zeros and some are not.
+func speckled(size int, seed uint64) *ram {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	b := make([]byte, size)
+	for at := 0; at < size; {
+		n := min(size-at, 512*(1+rnd.IntN(40)))
+		if rnd.IntN(2) == 0 {
+			fill(b[at:at+n], rnd)
+		}
+		at += n
+	}
+	return &ram{b: b}
+}
+
+func fill(p []byte, rnd *rand.Rand) {
+	for i := range p {
+		p[i] = byte(rnd.Uint32())
+	}
+}
+
+func contents(t testing.TB, d dev.Device) []byte {
+	t.Helper()
+	p := make([]byte, d.Size())
+	if _, err := d.ReadAt(p, 0); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestTxnModel does random things to a Txn and to plain bytes.
+func TestTxnModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 40*4096).Draw(t, "size")
+		base := speckled(size, rapid.Uint64().Draw(t, "seed"))
+		world := devtest.NewWorld(base)
+		committed := bytes.Clone(base.b)
+		model := bytes.Clone(base.b)
+		txn := dev.Begin(world.Device())
+		defer txn.Close()
+		span := func() dev.Range {
+			off := rapid.IntRange(0, size).Draw(t, "off")
+			n := rapid.OneOf(rapid.IntRange(0, size-off), rapid.IntRange(0, min(9, size-off))).Draw(t, "len")
+			if rapid.Bool().Draw(t, "aligned") {
+				off &^= 4095
+				n = min((n+4095)&^4095, size-off)
+			}
+			return dev.Range{Off: int64(off), Len: int64(n)}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"write": func(t *rapid.T) {
+				r := span()
+				p := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, int(r.Len))
+				if _, err := txn.WriteAt(p, r.Off); err != nil {
+					t.Fatal(err)
+				}
+				copy(model[r.Off:], p)
+			},
+			"zero": func(t *rapid.T) {
+				r := span()
+				if err := txn.Zero(r); err != nil {
+					t.Fatal(err)
+				}
+				clear(model[r.Off:r.End()])
+			},
+			"barrier": func(t *rapid.T) { _ = txn.Sync() },
+			"read": func(t *rapid.T) {
+				r := span()
+				p := make([]byte, r.Len)
+				if _, err := txn.ReadAt(p, r.Off); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(p, model[r.Off:r.End()]) {
+					t.Fatalf("read %v differs", r)
+				}
+			},
+			"rollback": func(t *rapid.T) {
+				txn.Rollback()
+				copy(model, committed)
+			},
+			"commit": func(t *rapid.T) {
+				var o dev.CommitOptions
+				if rapid.Bool().Draw(t, "undo") {
+					o.Undo = world.Journal()
+				}
+				if _, err := txn.Commit(context.Background(), o); err != nil {
+					t.Fatal(err)
+				}
+				copy(committed, model)
+			},
+			"": func(t *rapid.T) { checkTxn(t, txn, world, model, committed) },
+		})
+	})
+}
+
+// checkTxn compares all that a Txn says with what it should hold.
+func checkTxn(t *rapid.T, txn *dev.Txn, world *devtest.World, model, committed []byte) {
+	p := make([]byte, len(model))
+	if _, err := txn.ReadAt(p, 0); err != nil || !bytes.Equal(p, model) {
+		t.Fatalf("the staged state differs (%v)", err)
+	}
+	if _, err := world.Device().ReadAt(p, 0); err != nil || !bytes.Equal(p, committed) {
+		t.Fatalf("the base differs (%v)", err)
+	}
+	if world.HasLog() {
+		t.Fatal("a log is left")
+	}
+	checkHoles(t, txn, model)
+	last, total := int64(-1), int64(0)
+	dirty := make([]bool, len(model))
+	for _, r := range txn.DirtyRanges() {
+		if r.Off <= last || r.Empty() {
+			t.Fatalf("dirty ranges not sorted and merged: %v", txn.DirtyRanges())
+		}
+		last = r.End()
+		total += r.Len
+		for i := r.Off; i < r.End(); i++ {
+			dirty[i] = true
+		}
+	}
+	if txn.DirtyBytes() != total || txn.Dirty() != (total > 0) {
+		t.Fatal("Dirty, DirtyBytes and DirtyRanges do not agree")
+	}
+	for i := range model {
+		if model[i] != committed[i] && !dirty[i] {
+			t.Fatalf("byte %d has changed but is not dirty", i)
+		}
+	}
+}
+
+// checkHoles walks NextData: between its ranges there must be zeros only.
+func checkHoles(t *rapid.T, d dev.Device, model []byte) {
+	for pos := int64(0); ; {
+		r := d.NextData(pos)
+		end := r.Off
+		if r.Len == 0 {
+			end = d.Size()
+		}
+		if r.Off < pos || r.End() > d.Size() {
+			t.Fatalf("NextData(%d) = %v", pos, r)
+		}
+		for i := pos; i < end; i++ {
+			if model[i] != 0 {
+				t.Fatalf("NextData(%d) = %v, but byte %d is %d", pos, r, i, model[i])
+			}
+		}
+		if r.Len == 0 {
+			return
+		}
+		pos = r.End()
+	}
+}
+
+// TestTxnSpill stages far more than may stay in memory.
+func TestTxnSpill(t *testing.T) {
+	const size = 24 << 20
+	rnd := rand.New(rand.NewPCG(3, 4))
+	base := &ram{b: make([]byte, size)}
+	txn := dev.Begin(base)
+	txn.SpillAfter(2 << 20)
+	model := make([]byte, size)
+	for range 1500 {
+		p := make([]byte, 1+rnd.IntN(128<<10))
+		off := rnd.IntN(size - len(p))
+		if rnd.IntN(8) == 0 {
+			if err := txn.Zero(dev.Range{Off: int64(off), Len: int64(len(p))}); err != nil {
+				t.Fatal(err)
+			}
+			clear(model[off : off+len(p)])
+			continue
+		}
+		fill(p[:min(len(p), 64)], rnd)
+		if _, err := txn.WriteAt(p, int64(off)); err != nil {
+			t.Fatal(err)
+		}
+		copy(model[off:], p)
+	}
+	if !bytes.Equal(contents(t, txn), model) {
+		t.Fatal("the staged state differs")
+	}
+	if !bytes.Equal(base.b, make([]byte, size)) {
+		t.Fatal("the base was written before the commit")
+	}
+	if _, err := txn.Commit(context.Background(), dev.CommitOptions{Undo: devtest.NewWorld(base).Journal()}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(base.b, model) {
+		t.Fatal("the committed state differs")
+	}
+}
+
+// TestTxnZeroIsCheap stages zeros over a tebibyte, with a few writes on top.
+func TestTxnZeroIsCheap(t *testing.T) {
+	huge := hollow{size: 1 << 40}
+	txn := dev.Begin(huge)
+	if err := txn.Zero(dev.Range{Off: 100, Len: huge.size - 200}); err != nil {
+		t.Fatal(err)
+	}
+	for off := int64(0); off < huge.size; off += huge.size / 64 {
+		if _, err := txn.WriteAt([]byte("mark"), off+4094); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := txn.DirtyBytes(); got != huge.size {
+		t.Errorf("%d bytes are dirty", got)
+	}
+	p := make([]byte, 8)
+	if _, err := txn.ReadAt(p, huge.size/64+4092); err != nil || string(p) != "\x00\x00mark\x00\x00" {
+		t.Errorf("read %q, %v", p, err)
+	}
+	data := txn.NextData(8192)
+	if want := (dev.Range{Off: huge.size / 64, Len: 8192}); data != want {
+		t.Errorf("NextData is %v, want %v", data, want)
+	}
+}
+
+// hollow is a device of nothing but a hole.
+type hollow struct{ size int64 }
+
+func (h hollow) ReadAt(p []byte, off int64) (int, error)  { clear(p); return len(p), nil }
+func (h hollow) WriteAt(p []byte, off int64) (int, error) { return 0, errors.New("not here") }
+func (h hollow) Size() int64                              { return h.size }
+func (h hollow) Limits() dev.Limits                       { return dev.Limits{} }
+func (h hollow) NextData(off int64) dev.Range             { return dev.Range{Off: max(off, h.size)} }
+func (h hollow) Readahead(dev.Range)                      {}
+func (h hollow) Zero(dev.Range) error                     { return nil }
+func (h hollow) Discard(dev.Range) error                  { return nil }
+func (h hollow) Sync() error                              { return nil }
+func (h hollow) Close() error                             { return nil }
+
+func TestTxnReadsBaseOnce(t *testing.T) {
+	trace := devtest.NewTrace(speckled(64<<10, 1))
+	txn := dev.Begin(trace)
+	steps := []struct {
+		name  string
+		do    func() error
+		reads int
+	}{
+		{"whole pages", func() error { return write(txn, 4096, 8192) }, 0},
+		{"a part of them", func() error { return write(txn, 5000, 10) }, 0},
+		{"the ends", func() error { return write(txn, 1000, 15000) }, 2},
+		{"the ends again", func() error { return write(txn, 1000, 15000) }, 0},
+		{"zeros", func() error { return txn.Zero(dev.Range{Off: 20480, Len: 8192}) }, 0},
+		{"a part of zeros", func() error { return write(txn, 20490, 10) }, 0},
+		{"nothing", func() error { return write(txn, 0, 0) }, 0},
+	}
+	for _, s := range steps {
+		trace.Reset()
+		if err := s.do(); err != nil {
+			t.Fatal(err)
+		}
+		if got := trace.Counts().Ops[devtest.Read]; got != s.reads {
+			t.Errorf("%s: %d reads of the base, want %d", s.name, got, s.reads)
+		}
+	}
+}
+
+// write writes n bytes that are not zeros.
+func write(d dev.Device, off int64, n int) error {
+	_, err := d.WriteAt(bytes.Repeat([]byte{0xA5}, n), off)
+	return err
+}
+
+func TestTxnRanges(t *testing.T) {
+	txn := dev.Begin(&ram{b: make([]byte, 10000)})
+	bad := []dev.Range{{Off: -1, Len: 1}, {Off: 9999, Len: 2}, {Off: 10001}, {Off: 1 << 62, Len: 1 << 62}, {Off: 5, Len: -1}}
+	for _, r := range bad {
+		if err := txn.Zero(r); !errors.Is(err, dev.ErrRange) {
+			t.Errorf("zero %v: %v", r, err)
+		}
+		if err := txn.Discard(r); !errors.Is(err, dev.ErrRange) {
+			t.Errorf("discard %v: %v", r, err)
+		}
+		if r.Len < 0 || r.Len > 10 {
+			continue
+		}
+		if _, err := txn.WriteAt(make([]byte, r.Len), r.Off); !errors.Is(err, dev.ErrRange) {
+			t.Errorf("write %v: %v", r, err)
+		}
+		if _, err := txn.ReadAt(make([]byte, r.Len), r.Off); !errors.Is(err, dev.ErrRange) {
+			t.Errorf("read %v: %v", r, err)
+		}
+	}
+	if txn.Dirty() {
+		t.Error("something is staged")
+	}
+}
+
+func TestTxnReadOnlyBase(t *testing.T) {
+	base := speckled(64<<10, 2)
+	base.readOnly = true
+	before := bytes.Clone(base.b)
+	txn := dev.Begin(base)
+	if txn.Limits().ReadOnly {
+		t.Error("the Txn is read-only as well")
+	}
+	if err := write(txn, 77, 9000); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := txn.Commit(context.Background(), dev.CommitOptions{}); !errors.Is(err, dev.ErrReadOnly) {
+		t.Errorf("commit: %v", err)
+	}
+	if !txn.Dirty() {
+		t.Error("the failed commit dropped what was staged")
+	}
+	if !bytes.Equal(base.b, before) {
+		t.Error("the base was written")
+	}
+}
+
+// TestTxnEpochs checks order and syncs of what a commit writes.
+func TestTxnEpochs(t *testing.T) {
+	trace := devtest.NewTrace(&ram{b: make([]byte, 1<<20)})
+	txn := dev.Begin(trace)
+	must(t, write(txn, 0x20000, 8192), txn.Sync(), txn.Sync())
+	must(t, write(txn, 0x10000, 4096), write(txn, 0x11000, 4096), txn.Sync())
+	must(t, write(txn, 0x21000, 4), write(txn, 0, 4096))
+	if _, err := txn.Commit(context.Background(), dev.CommitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"write 131072+4096", "sync", "write 65536+8192", "sync", "write 0+4096", "write 135168+4096", "sync"}
+	var got []string
+	for _, o := range trace.Ops(devtest.Write, devtest.Zero, devtest.Sync) {
+		got = append(got, o.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTxnNested commits a Txn over a section of a Txn into the outer one.
+func TestTxnNested(t *testing.T) {
+	base := speckled(256<<10, 5)
+	before := bytes.Clone(base.b)
+	trace := devtest.NewTrace(base)
+	outer := dev.Begin(trace)
+	part, err := dev.Section(outer, dev.Range{Off: 63 * 512, Len: 128 << 10})
+	must(t, err)
+	for range 2 {
+		inner := dev.Begin(part)
+		must(t, write(inner, 0, 5000), inner.Sync(), write(inner, 70000, 4), inner.Zero(dev.Range{Off: 9000, Len: 30000}))
+		want := contents(t, inner)
+		if _, err := inner.Commit(context.Background(), dev.CommitOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(contents(t, part), want) {
+			t.Fatal("the outer one does not hold what the inner one held")
+		}
+	}
+	if n := trace.Counts().Ops[devtest.Write]; n != 0 || !bytes.Equal(base.b, before) {
+		t.Fatalf("%d writes reached the base", n)
+	}
+	want := contents(t, outer)
+	must(t, commitWith(outer, dev.CommitOptions{Undo: devtest.NewWorld(base).Journal()}))
+	if !bytes.Equal(base.b, want) {
+		t.Error("the base does not hold what the outer one held")
+	}
+	if n := trace.Counts().Ops[devtest.Sync]; n < 2 {
+		t.Errorf("%d syncs: the inner barrier is lost", n)
+	}
+}
+
+func commitWith(txn *dev.Txn, o dev.CommitOptions) error {
+	_, err := txn.Commit(context.Background(), o)
+	return err
+}

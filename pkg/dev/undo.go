@@ -1,0 +1,281 @@
+package dev
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"strings"
+	"unicode/utf8"
+)
+
+// The undo log, byte by byte. Numbers are little-endian, offsets and lengths
+// bytes, every checksum CRC-32C (Castagnoli).
+//
+//	   0  header, one sector of 512 bytes, written last: all zeros until then
+//	        0   8  magic "FATKITUN"
+//	        8   4  version, 1
+//	       12   4  length of the label, at most 256
+//	       16   8  size of the image
+//	       24   8  number of records
+//	       32   8  length of the log, from its byte 0 to the end of the records
+//	       40   4  checksum of all record headers in order
+//	       44   4  zero
+//	       48  32  identity: SHA-256 of the first 64 KiB of the image (or all
+//	               of a smaller one) as it reads with the log applied
+//	       80 256  label, UTF-8, padded with zeros: who wrote it
+//	      336 172  zero
+//	      508   4  checksum of the 508 bytes before
+//	 512  mark, one sector of 512 bytes: all zeros until the commit is finished
+//	        0   8  magic "FATKITOK"
+//	        8   4  checksum of the header it belongs to
+//	       12   4  checksum of the 12 bytes before
+//	       16 496  zero
+//	1024  zeros
+//	4096  records, one after the other, by ascending offset, not overlapping
+//	        0   8  offset in the image
+//	        8   8  length
+//	       16   4  kind: 1 data, the payload follows; 2 zeros, no payload
+//	       20   4  checksum of the payload; 0 for zeros
+//	       24   4  checksum of what the commit writes there
+//	       28   4  checksum of the 28 bytes before
+//	       32   length bytes of payload, at most 1 MiB: the old contents
+//
+// Life of a log: records are written and synced while the header is zeros
+// (incomplete: the image is untouched); the header is written and synced
+// (armed: the image may hold old, new and torn blocks); the image is written
+// and synced; then the mark is written and synced (finished, kept), or the
+// header is zeroed and synced and the log removed. Header and mark are a
+// sector each because a power cut leaves a sector either old or new, and the
+// header is not touched again while it is needed. Zeroing it before the
+// removal makes sure that a log whose removal is lost with the power can not
+// come back and undo what has been finished.
+const (
+	undoMagic    = "FATKITUN"
+	undoMark     = "FATKITOK"
+	undoVersion  = 1
+	undoSector   = 512
+	undoRecords  = 4096
+	undoRecHead  = 32
+	undoPayload  = 1 << 20 // most bytes of a data record
+	undoLabel    = 256
+	undoIdentity = 64 << 10
+)
+
+// What may be wrong with an undo log, and what may become of a commit.
+var (
+	// ErrUndoExists: a commit found a log already there. Nothing was written.
+	ErrUndoExists = errors.New("an undo log is there already")
+	// ErrUndoDamaged: the log fails its own checksums.
+	ErrUndoDamaged = errors.New("the undo log is damaged")
+	// ErrUndoForeign: the log belongs to another image.
+	ErrUndoForeign = errors.New("the undo log does not belong to this image")
+	// ErrUndoStale: the image was changed after the run that a kept log undoes.
+	ErrUndoStale = errors.New("the image was changed since the undo log was written")
+	// ErrUndoLeft: a commit or an undo is done and durable, but its log, which
+	// can undo nothing any more, could not be removed.
+	ErrUndoLeft = errors.New("done, but the undo log could not be removed")
+	// ErrNotRestored: a commit failed, and taking it back failed as well; the
+	// image is neither as before nor as after, and the log is still there.
+	ErrNotRestored = errors.New("the image could not be restored; its undo log is kept")
+)
+
+// Journal is the place of one undo log.
+type Journal interface {
+	// Create makes the log, empty; fs.ErrExist if it is there. That it exists
+	// is durable when Create returns.
+	Create() (LogFile, error)
+	// Open opens the log for reading and writing; fs.ErrNotExist if there is none.
+	Open() (LogFile, error)
+	// Remove removes the log; it is not open.
+	Remove() error
+	// Name is how messages call it.
+	Name() string
+}
+
+// LogFile is an undo log that is open. WriteAt grows it.
+type LogFile interface {
+	ReadAt(p []byte, off int64) (int, error)
+	WriteAt(p []byte, off int64) (int, error)
+	Size() (int64, error)
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// UndoState is what an undo log is good for.
+type UndoState int
+
+const (
+	// UndoNone: there is no log.
+	UndoNone UndoState = iota
+	// UndoIncomplete: the log was not finished, so the image was not touched,
+	// or the log had done its work; either way it can be removed.
+	UndoIncomplete
+	// UndoArmed: a commit or an undo was interrupted; applying the log
+	// restores the image.
+	UndoArmed
+	// UndoFinished: the log of a finished commit that was asked to keep it.
+	UndoFinished
+	// UndoDamaged, UndoForeign and UndoStale: refused, see ErrUndoDamaged,
+	// ErrUndoForeign and ErrUndoStale.
+	UndoDamaged
+	UndoForeign
+	UndoStale
+)
+
+func (s UndoState) String() string {
+	names := [...]string{"none", "incomplete", "armed", "finished", "damaged", "foreign", "stale"}
+	if s < 0 || int(s) >= len(names) {
+		return "unknown"
+	}
+	return names[s]
+}
+
+// Err is the sentinel for which a log in this state is refused; nil if it is not.
+func (s UndoState) Err() error {
+	switch s {
+	case UndoDamaged:
+		return ErrUndoDamaged
+	case UndoForeign:
+		return ErrUndoForeign
+	case UndoStale:
+		return ErrUndoStale
+	}
+	return nil
+}
+
+// UndoInfo is what is known of a log. Label, Blocks and Bytes are the log's
+// own words: of a damaged one they may be missing.
+type UndoInfo struct {
+	State  UndoState
+	Label  string // who wrote it
+	Blocks int    // records
+	Bytes  int64  // bytes of the image that it restores
+}
+
+// undoHeader is the header of a log in memory.
+type undoHeader struct {
+	imageSize int64
+	records   int64
+	length    int64
+	sum       uint32 // of the record headers
+	identity  [sha256.Size]byte
+	label     string
+}
+
+// undoRecord is the header of a record in memory.
+type undoRecord struct {
+	Range
+	zero     bool
+	old, new uint32 // checksums
+}
+
+// crc continues the checksum sum with p.
+func crc(sum uint32, p []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), p)
+}
+
+func (h *undoHeader) encode() []byte {
+	b := make([]byte, undoSector)
+	label := cutLabel(h.label)
+	copy(b, undoMagic)
+	binary.LittleEndian.PutUint32(b[8:], undoVersion)
+	binary.LittleEndian.PutUint32(b[12:], uint32(len(label)))
+	binary.LittleEndian.PutUint64(b[16:], uint64(h.imageSize))
+	binary.LittleEndian.PutUint64(b[24:], uint64(h.records))
+	binary.LittleEndian.PutUint64(b[32:], uint64(h.length))
+	binary.LittleEndian.PutUint32(b[40:], h.sum)
+	copy(b[48:80], h.identity[:])
+	copy(b[80:], label)
+	binary.LittleEndian.PutUint32(b[508:], crc(0, b[:508]))
+	return b
+}
+
+// cutLabel is label as valid UTF-8 of at most undoLabel bytes.
+func cutLabel(label string) string {
+	label = strings.ToValidUTF8(label, "?")
+	if len(label) <= undoLabel {
+		return label
+	}
+	n := undoLabel
+	for !utf8.RuneStart(label[n]) {
+		n--
+	}
+	return label[:n]
+}
+
+// decodeHeader is false unless b is a sector that encode made, with numbers
+// that fit each other and a log of size bytes.
+func decodeHeader(b []byte, size int64) (h undoHeader, ok bool) {
+	if len(b) < undoSector || string(b[:8]) != undoMagic ||
+		binary.LittleEndian.Uint32(b[508:]) != crc(0, b[:508]) ||
+		binary.LittleEndian.Uint32(b[8:]) != undoVersion {
+		return h, false
+	}
+	label := binary.LittleEndian.Uint32(b[12:])
+	h.imageSize = int64(binary.LittleEndian.Uint64(b[16:]))
+	h.records = int64(binary.LittleEndian.Uint64(b[24:]))
+	h.length = int64(binary.LittleEndian.Uint64(b[32:]))
+	h.sum = binary.LittleEndian.Uint32(b[40:])
+	copy(h.identity[:], b[48:80])
+	ok = label <= undoLabel && h.imageSize >= 0 &&
+		h.length >= undoRecords && h.length <= size &&
+		h.records >= 0 && h.records <= (h.length-undoRecords)/undoRecHead
+	if ok {
+		h.label = strings.ToValidUTF8(string(b[80:80+label]), "?")
+	}
+	return h, ok
+}
+
+// encodeMark is the mark that says that the commit of header is finished.
+func encodeMark(header []byte) []byte {
+	b := make([]byte, undoSector)
+	copy(b, undoMark)
+	copy(b[8:12], header[508:512])
+	binary.LittleEndian.PutUint32(b[12:], crc(0, b[:12]))
+	return b
+}
+
+// encode writes r to b, undoRecHead bytes.
+func (r undoRecord) encode(b []byte) {
+	binary.LittleEndian.PutUint64(b[0:], uint64(r.Off))
+	binary.LittleEndian.PutUint64(b[8:], uint64(r.Len))
+	kind := uint32(1)
+	if r.zero {
+		kind = 2
+	}
+	binary.LittleEndian.PutUint32(b[16:], kind)
+	binary.LittleEndian.PutUint32(b[20:], r.old)
+	binary.LittleEndian.PutUint32(b[24:], r.new)
+	binary.LittleEndian.PutUint32(b[28:], crc(0, b[:28]))
+}
+
+// decodeRecord is false unless b is a record that encode made.
+func decodeRecord(b []byte) (r undoRecord, ok bool) {
+	r.Off = int64(binary.LittleEndian.Uint64(b[0:]))
+	r.Len = int64(binary.LittleEndian.Uint64(b[8:]))
+	kind := binary.LittleEndian.Uint32(b[16:])
+	r.zero = kind == 2
+	r.old = binary.LittleEndian.Uint32(b[20:])
+	r.new = binary.LittleEndian.Uint32(b[24:])
+	ok = binary.LittleEndian.Uint32(b[28:]) == crc(0, b[:28]) &&
+		(kind == 2 || kind == 1 && r.Len <= undoPayload) &&
+		r.Off >= 0 && r.Len > 0
+	return r, ok
+}
+
+// payload is how many bytes follow the header of r.
+func (r undoRecord) payload() int64 {
+	if r.zero {
+		return 0
+	}
+	return r.Len
+}
+
+// allZero reports whether p holds no byte but zeros.
+func allZero(p []byte) bool {
+	// Comparing p with itself one byte on runs at the speed of memequal.
+	return len(p) == 0 || p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1])
+}

@@ -1,0 +1,89 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// InspectUndo says what log j has for the image d: it reads and checks all of
+// the log, and writes nothing. The error is about reading: a log that must be
+// refused is no error but a state.
+func InspectUndo(j Journal, d Device) (UndoInfo, error) {
+	lf, err := j.Open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return UndoInfo{State: UndoNone}, nil
+	}
+	if err != nil {
+		return UndoInfo{}, &Error{Op: "open undo log", Path: j.Name(), Err: err}
+	}
+	defer lf.Close()
+	u := undoReader{lf: lf, name: j.Name()}
+	err = u.verify(context.Background(), d)
+	return u.info, err
+}
+
+// ApplyUndo restores the image d from the log j and removes the log. It checks
+// all of the log first and refuses it with ErrUndoDamaged, ErrUndoForeign or
+// ErrUndoStale, and fs.ErrNotExist says that there is none. An incomplete log
+// is removed, for there is nothing to restore.
+//
+// The log is removed when the restored image is durable, so ApplyUndo can be
+// interrupted, by ctx, an error or a power cut, and be called again.
+func ApplyUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
+	lf, err := j.Open()
+	if err != nil {
+		return UndoInfo{}, &Error{Op: "open undo log", Path: j.Name(), Err: err}
+	}
+	u := undoReader{lf: lf, name: j.Name()}
+	if err := u.apply(ctx, j, d); err != nil {
+		_ = lf.Close()
+		return u.info, err
+	}
+	if err := removeLog(j, lf); err != nil {
+		return u.info, fmt.Errorf("%w: %w", ErrUndoLeft, err)
+	}
+	return u.info, nil
+}
+
+// apply leaves a log that can be removed.
+func (u *undoReader) apply(ctx context.Context, j Journal, d Device) error {
+	if err := u.verify(ctx, d); err != nil {
+		return err
+	}
+	if err := u.info.State.Err(); err != nil {
+		return &Error{Op: "undo", Path: u.name, Err: err}
+	}
+	if u.info.State == UndoIncomplete {
+		return nil
+	}
+	if d.Limits().ReadOnly {
+		return &Error{Op: "undo", Err: ErrReadOnly}
+	}
+	if u.info.State == UndoFinished {
+		// From the first write on the image is neither old nor new, so the
+		// log must stop saying that it is new.
+		if err := u.rearm(); err != nil {
+			return err
+		}
+	}
+	if err := u.restore(ctx, d); err != nil {
+		return err
+	}
+	return disarm(j, u.lf)
+}
+
+// rearm takes the mark of a finished commit away, durably.
+func (u *undoReader) rearm() error {
+	_, err := u.lf.WriteAt(make([]byte, undoSector), undoSector)
+	if err == nil {
+		err = u.lf.Sync()
+	}
+	if err != nil {
+		return &Error{Op: "write undo log", Path: u.name, Err: err}
+	}
+	return nil
+}
+
+func isDamaged(err error) bool { return errors.Is(err, ErrUndoDamaged) }

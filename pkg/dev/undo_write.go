@@ -1,0 +1,191 @@
+package dev
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// undoWriter writes a log: records, then the header, then what ends it.
+type undoWriter struct {
+	j      Journal
+	lf     LogFile
+	head   undoHeader
+	header []byte // as armed
+	buf    []byte // records not written yet
+	at     int64  // where buf goes in the log
+	rec    undoRecord
+	start  int // of the open record in buf
+}
+
+// createUndo makes a log for the image d, whose contents are the old ones.
+func createUndo(j Journal, d Device, label string) (*undoWriter, error) {
+	lf, err := j.Create()
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%w (%w)", ErrUndoExists, err)
+	}
+	if err != nil {
+		return nil, &Error{Op: "create undo log", Path: j.Name(), Err: err}
+	}
+	w := &undoWriter{j: j, lf: lf, at: undoRecords}
+	w.head = undoHeader{imageSize: d.Size(), label: label}
+	first := make([]byte, min(d.Size(), undoIdentity))
+	if _, err := d.ReadAt(first, 0); err != nil {
+		return nil, errors.Join(err, w.discard())
+	}
+	w.head.identity = sha256.Sum256(first)
+	return w, nil
+}
+
+// keep records that the bytes from off held old, or zeros if old is nil, and
+// are going to hold new. Offsets ascend; len(new) is at most undoPayload.
+func (w *undoWriter) keep(off int64, old, new []byte) error {
+	n := int64(len(new))
+	joins := w.rec.Len > 0 && w.rec.End() == off && w.rec.zero == (old == nil) &&
+		(w.rec.zero || w.rec.Len+n <= undoPayload)
+	if !joins {
+		if err := w.closeRecord(); err != nil {
+			return err
+		}
+		w.rec = undoRecord{Range: Range{Off: off}, zero: old == nil}
+		w.start = len(w.buf)
+		w.buf = append(w.buf, make([]byte, undoRecHead)...)
+	}
+	w.rec.Len += n
+	w.rec.old = crc(w.rec.old, old)
+	w.rec.new = crc(w.rec.new, new)
+	w.buf = append(w.buf, old...)
+	return nil
+}
+
+// closeRecord completes the header of the open record, if there is one.
+func (w *undoWriter) closeRecord() error {
+	if w.rec.Len == 0 {
+		return nil
+	}
+	h := w.buf[w.start : w.start+undoRecHead]
+	w.rec.encode(h)
+	w.head.sum = crc(w.head.sum, h)
+	w.head.records++
+	w.rec = undoRecord{}
+	if len(w.buf) < undoPayload {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *undoWriter) flush() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	if err := w.write(w.buf, w.at); err != nil {
+		return err
+	}
+	w.at += int64(len(w.buf))
+	w.buf = w.buf[:0]
+	return nil
+}
+
+// arm makes the log durable and then valid. From here on the image may change.
+func (w *undoWriter) arm() error {
+	if err := errors.Join(w.closeRecord(), w.flush()); err != nil {
+		return err
+	}
+	if err := w.sync(); err != nil {
+		return err
+	}
+	w.head.length = w.at
+	w.header = w.head.encode()
+	return w.durably(w.header, 0)
+}
+
+// finish marks the log as that of a finished commit and closes it.
+func (w *undoWriter) finish() error {
+	if err := w.durably(encodeMark(w.header), undoSector); err != nil {
+		return err
+	}
+	// The mark is durable: closing has nothing left to lose.
+	_ = w.lf.Close()
+	return nil
+}
+
+// disarm takes the log's validity; remove must follow.
+func (w *undoWriter) disarm() error { return disarm(w.j, w.lf) }
+
+// remove closes and removes the log.
+func (w *undoWriter) remove() error { return removeLog(w.j, w.lf) }
+
+// discard gets rid of a log that nothing depends on.
+func (w *undoWriter) discard() error {
+	if w.header != nil {
+		// It may have become valid. Removing it is what counts; that it can
+		// not come back if the removal is lost is one more try.
+		_ = w.disarm()
+	}
+	return w.remove()
+}
+
+// restore brings the image back to what it was, after a commit that failed,
+// and removes the log. It fails with ErrNotRestored, and leaves the log, if
+// the image can not be brought back.
+func (w *undoWriter) restore(ctx context.Context, d Device) error {
+	// Read the log back before trusting it, but do not check the identity: it
+	// is this image, and a sector that can not be read must not stop us.
+	v := undoReader{lf: w.lf, name: w.j.Name()}
+	err := v.open()
+	if err == nil {
+		err = v.each(func(undoRecord, []byte) error { return nil })
+	}
+	if err == nil {
+		err = v.restore(ctx, d)
+	}
+	if err != nil {
+		_ = w.lf.Close()
+		return fmt.Errorf("%w: %w", ErrNotRestored, err)
+	}
+	return w.discard()
+}
+
+func (w *undoWriter) write(p []byte, off int64) error {
+	if _, err := w.lf.WriteAt(p, off); err != nil {
+		return &Error{Op: "write undo log", Path: w.j.Name(), Err: err}
+	}
+	return nil
+}
+
+func (w *undoWriter) sync() error {
+	if err := w.lf.Sync(); err != nil {
+		return &Error{Op: "sync undo log", Path: w.j.Name(), Err: err}
+	}
+	return nil
+}
+
+func (w *undoWriter) durably(p []byte, off int64) error {
+	if err := w.write(p, off); err != nil {
+		return err
+	}
+	return w.sync()
+}
+
+// disarm zeroes the header durably, so that the log is worth nothing.
+func disarm(j Journal, lf LogFile) error {
+	_, err := lf.WriteAt(make([]byte, undoSector), 0)
+	if err == nil {
+		err = lf.Sync()
+	}
+	if err != nil {
+		return &Error{Op: "write undo log", Path: j.Name(), Err: err}
+	}
+	return nil
+}
+
+// removeLog closes lf and removes it.
+func removeLog(j Journal, lf LogFile) error {
+	_ = lf.Close() // what it failed to write is unwanted
+	if err := j.Remove(); err != nil {
+		return &Error{Op: "remove undo log", Path: j.Name(), Err: err}
+	}
+	return nil
+}
