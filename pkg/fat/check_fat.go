@@ -1,0 +1,293 @@
+package fat
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checkFAT compares the copies, settles which one counts, and loads the
+// allocation map from it.
+func (c *checker) checkFAT(ctx context.Context, r *vol.Report) error {
+	diff, err := c.compareFats(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.judgeCopies(ctx, r, diff); err != nil {
+		return err
+	}
+	if err := c.checkHead(r); err != nil {
+		return err
+	}
+	used, load, err := loadMap(ctx, c.d, c.g, c.fat, 0)
+	if err != nil {
+		return err
+	}
+	c.used, c.bad = used, load.bad
+	c.stats.BytesRead += load.bytes
+	c.stats.Clusters = uint64(c.g.Clusters)
+	c.stats.Used, c.stats.Bad = used.CountUsed()-uint64(load.bad), uint64(load.bad)
+	c.stats.Free, c.stats.Counted = used.CountFree(), true
+	if c.bad > 0 {
+		r.Found(c.found("bad-clusters", at(c.g.FatOff(c.fat), c.g.FatBytes()), gotWant(c.bad, nil)), nil)
+	}
+	return c.checkTail(r)
+}
+
+// fatDiff is what compareFats saw of one copy.
+type fatDiff struct {
+	copy    int
+	first   int64 // byte in the FAT, -1 where it is equal
+	sectors int64 // that differ
+}
+
+const fatPiece = 1 << 20
+
+// compareFats holds every other copy against the FAT that counts, entry bytes
+// only: what lies behind the last entry is nobody's.
+func (c *checker) compareFats(ctx context.Context) ([]fatDiff, error) {
+	var out []fatDiff
+	for k := 0; k < c.g.Fats; k++ {
+		if k == c.fat {
+			continue
+		}
+		d := fatDiff{copy: k, first: -1}
+		err := c.eachDiff(ctx, c.fat, k, func(off int64, _ []byte) error {
+			if d.first < 0 {
+				d.first = off
+			}
+			d.sectors++
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if d.first >= 0 {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// eachDiff calls fn for each sector of FAT b that differs from FAT a, with its
+// offset in the FAT and what a holds there. Places where both are holes are
+// not read.
+func (c *checker) eachDiff(ctx context.Context, a, b int, fn func(off int64, want []byte) error) error {
+	x, y := make([]byte, fatPiece), make([]byte, fatPiece)
+	end := c.g.entryBytes()
+	for off := c.nextEither(a, b, 0); off < end; off = c.nextEither(a, b, off+fatPiece) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(fatPiece, end-off)
+		if _, err := c.d.ReadAt(x[:n], c.g.FatOff(a)+off); err != nil {
+			return err
+		}
+		if _, err := c.d.ReadAt(y[:n], c.g.FatOff(b)+off); err != nil {
+			return err
+		}
+		c.stats.BytesRead += 2 * n
+		if bytes.Equal(x[:n], y[:n]) {
+			continue
+		}
+		for s := int64(0); s < n; s += c.g.SectorSize {
+			e := min(s+c.g.SectorSize, n)
+			if !bytes.Equal(x[s:e], y[s:e]) {
+				if err := fn(off+s, x[s:e]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// nextEither is the first offset in the FAT, from off on, where copy a or b
+// may hold data; a multiple of the sector size.
+func (c *checker) nextEither(a, b int, off int64) int64 {
+	next := c.g.FatBytes()
+	for _, k := range []int{a, b} {
+		base := c.g.FatOff(k)
+		if data := c.d.NextData(base + off); !data.Empty() {
+			next = min(next, max(off, (data.Off-base)/c.g.SectorSize*c.g.SectorSize))
+		}
+	}
+	return next
+}
+
+// judgeCopies reports FATs that differ, and settles on one.
+func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff) error {
+	if !c.g.Mirrored {
+		slug := "mirror-off-equal"
+		if len(diff) > 0 {
+			slug = "mirror-off"
+		}
+		r.Found(c.found(slug, at(offExtFlags, 2), detail("FAT %d is the one that counts", c.fat)), func(ctx context.Context, _ vol.Repair) error {
+			if err := c.mirrorFrom(ctx, c.fat); err != nil {
+				return err
+			}
+			return c.setField(offExtFlags, 2, 0)
+		})
+		return nil
+	}
+	if len(diff) == 0 {
+		return nil
+	}
+	best, fits, err := c.chooseFAT(ctx)
+	if err != nil {
+		return err
+	}
+	name := fixChoose
+	if fits {
+		name = fixMirror
+	}
+	first := diff[0]
+	c.fat = best
+	r.Found(c.found("fats-differ", at(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), offer(name),
+		detail("%d sectors; FAT %d fits the directories best", first.sectors, best)),
+		func(ctx context.Context, _ vol.Repair) error { return c.mirrorFrom(ctx, best) })
+	return nil
+}
+
+// chooseFAT holds every copy against the directories and returns the one with
+// the fewest faults; among equals one whose first entry is right, then the
+// first. fits says that it has none.
+func (c *checker) chooseFAT(ctx context.Context) (best int, fits bool, err error) {
+	lowest := uint64(1<<64 - 1)
+	for k := 0; k < c.g.Fats; k++ {
+		n, err := c.faults(ctx, k)
+		if err != nil {
+			return 0, false, err
+		}
+		if n < lowest {
+			lowest, best = n, k
+		}
+	}
+	return best, lowest <= 1, nil // a wrong head alone is no reason for doubt
+}
+
+// faults counts what contradicts the directories if FAT k is taken for right:
+// each broken chain weighs 256, a run of clusters without an owner 4, a wrong
+// first entry 1.
+func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
+	used, load, err := loadMap(ctx, c.d, c.g, k, 0)
+	if err != nil {
+		return 0, err
+	}
+	w := newWalk(c, newTable(c.d, c.g, k), used)
+	w.quiet = true
+	if err := w.run(ctx); err != nil {
+		return 0, err
+	}
+	n := 256 * uint64(len(w.faults)+len(w.shared)+len(w.twice))
+	if w.rootBroken {
+		n += 1 << 40
+	}
+	lost, err := w.lostRuns()
+	if err != nil {
+		return 0, err
+	}
+	n += 4 * uint64(len(lost))
+	if e, err := w.tab.raw(0); err != nil {
+		return 0, err
+	} else if e != c.entry0() {
+		n++
+	}
+	c.stats.BytesRead += load.bytes
+	return n, nil
+}
+
+// mirrorFrom copies FAT k over the others, where they differ.
+func (c *checker) mirrorFrom(ctx context.Context, k int) error {
+	for other := 0; other < c.g.Fats; other++ {
+		if other == k {
+			continue
+		}
+		err := c.eachDiff(ctx, k, other, func(off int64, want []byte) error {
+			_, err := c.d.WriteAt(want, c.g.FatOff(other)+off)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry0 is what FAT entry 0 must be: the media byte, and ones above it.
+func (c *checker) entry0() uint32 {
+	switch media := uint32(c.g.Media); c.g.Type {
+	case FAT12:
+		return 0xF00 | media
+	case FAT16:
+		return 0xFF00 | media
+	default:
+		return 0x0FFFFF00 | media
+	}
+}
+
+// checkHead looks at the two entries that belong to no cluster.
+func (c *checker) checkHead(r *vol.Report) error {
+	t := newTable(c.d, c.g, c.fat)
+	e0, err := t.raw(0)
+	if err != nil {
+		return err
+	}
+	e1, err := t.raw(1)
+	if err != nil {
+		return err
+	}
+	if c.g.Type == FAT32 {
+		e0, e1 = e0&entryMask, e1&entryMask
+	}
+	if want := c.entry0(); e0 != want && c.g.Media >= 0xF0 {
+		r.Found(c.found("media-mismatch", at(c.g.FatOff(c.fat), 4), gotWant(hex(e0), hex(want))), always(func() error { return c.setHead(0, want) }))
+	}
+	ones, flags := headBits(c.g.Type)
+	if e1|flags != ones {
+		r.Found(c.found("entry1-garbage", at(c.g.FatOff(c.fat), 8), gotWant(hex(e1), hex(ones))), always(func() error { return c.setHead(1, ones) }))
+	}
+	return nil
+}
+
+// headBits are all bits of entry 1, and those that are flags.
+func headBits(t Type) (ones, flags uint32) {
+	switch t {
+	case FAT12:
+		return 0xFFF, 0
+	case FAT16:
+		return 0xFFFF, cleanShutdown16 | noHardError16
+	default:
+		return entryMask, cleanShutdown32 | noHardError32
+	}
+}
+
+// setHead writes entry 0 or 1 into every FAT that counts.
+func (c *checker) setHead(i, v uint32) error { return newTable(c.d, c.g, c.fat).set(i, v) }
+
+// checkTail looks at the entries behind the last cluster, up to the end of
+// the FAT. They are read up to a bound: nobody depends on them.
+func (c *checker) checkTail(r *vol.Report) error {
+	if c.g.Type != FAT32 {
+		return nil
+	}
+	from := c.g.entryBytes()
+	n := min(c.g.FatBytes()-from, fatPiece) &^ 3
+	if n <= 0 {
+		return nil
+	}
+	b := make([]byte, n)
+	if _, err := c.d.ReadAt(b, c.g.FatOff(c.fat)+from); err != nil {
+		return err
+	}
+	for i := int64(0); i < n; i += 4 {
+		if v := binary.LittleEndian.Uint32(b[i:]); v&entryMask != 0 {
+			r.Found(c.found("tail-nonzero", vol.Location{Range: dev.Range{Off: c.g.FatOff(c.fat) + from + i, Len: 4}}, gotWant(hex(v), "0")), nil)
+			return nil
+		}
+	}
+	return nil
+}

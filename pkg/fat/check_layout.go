@@ -1,0 +1,227 @@
+package fat
+
+import (
+	"context"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checkLayout reports directories whose slots must move to be mended. It is a
+// pass of its own because the repairs of single slots, which come before it,
+// name the slots by number.
+func (c *checker) checkLayout(_ context.Context, r *vol.Report) error {
+	p := &linkRepair{c: c}
+	for i := range c.walk.layout {
+		n := &c.walk.layout[i]
+		if err := c.reportLayout(r, p, n); err != nil {
+			return err
+		}
+	}
+	for i := range c.walk.dirs {
+		d := &c.walk.dirs[i]
+		if !d.clipped {
+			continue
+		}
+		loc := vol.Location{Path: c.walk.path(int32(i)), Cluster: d.start}
+		r.Found(c.found("directory-too-long", loc), always(func() error { return c.cutDirectory(int32(i)) }))
+	}
+	return nil
+}
+
+func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) error {
+	w := c.walk
+	loc := vol.Location{Path: w.path(n.dir), Cluster: w.dirs[n.dir].start,
+		Range: dev.Range{Off: w.slotOff(n.dir, int(n.slot)), Len: entryLen}}
+	if n.slug == "dots-missing" {
+		r.Found(c.found(n.slug, loc), always(func() error { return c.rewriteDir(p, n.dir, false) }))
+		return nil
+	}
+	offers := []string{fixRemove}
+	ok, err := c.hiddenAreReal(n)
+	if err != nil {
+		return err
+	}
+	if ok {
+		offers = []string{fixReveal, fixRemove}
+	}
+	f := c.found(n.slug, loc, detail("%d entries behind slot %d", n.n, n.slot), offer(offers...))
+	r.Found(f, func(_ context.Context, rep vol.Repair) error {
+		if rep.Name == fixReveal {
+			return c.rewriteDir(p, n.dir, true)
+		}
+		return c.zeroBehindEnd(n.dir)
+	})
+	return nil
+}
+
+// endOf is the slot with the end mark, or the number of slots.
+func endOf(buf []byte) int {
+	for k := 0; k*entryLen < len(buf); k++ {
+		if dirEntry(buf[k*entryLen : (k+1)*entryLen]).isEnd() {
+			return k
+		}
+	}
+	return len(buf) / entryLen
+}
+
+// hiddenAreReal reports whether all entries behind the end mark can be files:
+// allowed names, and chains that nothing else owns and that fit their sizes.
+// Leftovers of an older directory fail this: their clusters are free, or
+// somebody else's by now.
+func (c *checker) hiddenAreReal(n *layoutNote) (bool, error) {
+	buf, err := c.walk.read(n.dir)
+	if err != nil {
+		return false, err
+	}
+	owned := false
+	for k := int(n.slot); k*entryLen < len(buf); k++ {
+		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
+		if e.isEnd() || e.isFree() || e.isLong() {
+			continue
+		}
+		ok, err := c.couldBeFile(e)
+		if err != nil || !ok {
+			return false, err
+		}
+		owned = owned || e.start(c.g.Type) != 0
+	}
+	return owned, nil
+}
+
+func (c *checker) couldBeFile(e dirEntry) (bool, error) {
+	for i, b := range e.name() {
+		if classifyShort(b, i) != shortOK {
+			return false, nil
+		}
+	}
+	if e.attr()&(attrVolume|attrReserved) != 0 {
+		return false, nil
+	}
+	start := e.start(c.g.Type)
+	if start == 0 {
+		return e.size() == 0 && !e.isDir(), nil
+	}
+	need, n := c.g.clustersFor(e.size()), uint32(0)
+	for cl := start; ; n++ {
+		if !c.g.Valid(cl) || c.walk.claimed.Used(cl-firstCluster) || n > need && !e.isDir() || n > c.g.Clusters {
+			return false, nil
+		}
+		v, err := c.walk.tab.get(cl)
+		if err != nil || v == entryFree || v == entryBad {
+			return false, err
+		}
+		if isEOC(v) {
+			n++
+			break
+		}
+		cl = v
+	}
+	if e.isDir() {
+		return c.walk.looksLikeDir(start)
+	}
+	return n == need, nil
+}
+
+// zeroBehindEnd clears all slots behind the end mark.
+func (c *checker) zeroBehindEnd(dir int32) error {
+	buf, err := c.walk.read(dir)
+	if err != nil {
+		return err
+	}
+	clear(buf[endOf(buf)*entryLen:])
+	return c.writeDir(dir, buf)
+}
+
+// writeDir writes the slots of a directory.
+func (c *checker) writeDir(dir int32, buf []byte) error {
+	return c.walk.ranges(dir, func(r dev.Range) error {
+		_, err := c.d.WriteAt(buf[:r.Len], r.Off)
+		buf = buf[r.Len:]
+		return err
+	})
+}
+
+// rewriteDir writes the directory anew: dot entries, then all slots in use,
+// with reveal also those behind the end mark. Where they do not fit the
+// directory grows by a cluster.
+func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
+	w := c.walk
+	buf, err := w.read(dir)
+	if err != nil {
+		return err
+	}
+	end := endOf(buf)
+	if reveal {
+		end = len(buf) / entryLen
+	}
+	out := make([]byte, 0, len(buf)+2*entryLen)
+	if dir != 0 {
+		out = append(out, c.dotEntry(dir, buf, 0)...)
+		out = append(out, c.dotEntry(dir, buf, 1)...)
+	}
+	for k := 0; k < end; k++ {
+		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
+		if !e.isFree() && !e.isEnd() && !isDotName(e.name()) {
+			out = append(out, e...)
+		}
+	}
+	if len(out) > len(buf) {
+		if err := c.growDir(p, dir); err != nil {
+			return err
+		}
+	}
+	for int64(len(out)) < w.dirBytes(dir) {
+		out = append(out, make([]byte, min(entryLen*256, w.dirBytes(dir)-int64(len(out))))...)
+	}
+	return c.writeDir(dir, out)
+}
+
+// dotEntry is the entry of that kind that the directory has in its first two
+// slots, or a new one: [FAT] . leads to the directory, .. to its parent.
+func (c *checker) dotEntry(dir int32, buf []byte, slot int) dirEntry {
+	name := [2]string{dotName, dotdotName}[slot]
+	for k := 0; k < 2; k++ {
+		if e := dirEntry(buf[k*entryLen : (k+1)*entryLen]); string(e.name()) == name && e.isDir() {
+			return e
+		}
+	}
+	d := &c.walk.dirs[dir]
+	return repairEntry(c.g.Type, name, attrDirectory, [2]uint32{d.start, c.walk.parentStart(d.parent)}[slot], 0)
+}
+
+// growDir adds a zeroed cluster to a directory.
+func (c *checker) growDir(p *linkRepair, dir int32) error {
+	d := &c.walk.dirs[dir]
+	if d.start == 0 || c.walk.dirBytes(dir) >= maxDirBytes {
+		return vol.ErrNotNow
+	}
+	last := d.extents[len(d.extents)-1]
+	at := last.Start + last.Len - 1
+	es, err := p.allocator().Alloc(nil, space.Request{Units: 1, Goal: at + 1 - firstCluster})
+	if err != nil {
+		return vol.ErrNotNow
+	}
+	cl := es[0].Start + firstCluster
+	if err := c.d.Zero(c.g.ClusterRange(cl, 1)); err != nil {
+		return err
+	}
+	if err := c.walk.tab.setRuns(linkExtents(es)); err != nil {
+		return err
+	}
+	d.extents = append(d.extents, space.Extent{Start: cl, Len: 1})
+	return c.walk.tab.set(at, cl)
+}
+
+// cutDirectory ends the chain where the entries that are read end.
+func (c *checker) cutDirectory(dir int32) error {
+	left := uint32((maxDirBytes + c.g.ClusterSize() - 1) / c.g.ClusterSize())
+	for _, e := range c.walk.dirs[dir].extents {
+		if left <= e.Len {
+			return c.walk.tab.set(e.Start+left-1, entryLast)
+		}
+		left -= e.Len
+	}
+	return nil
+}

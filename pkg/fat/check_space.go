@@ -1,0 +1,156 @@
+package fat
+
+import (
+	"context"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checkSpace compares the allocation map with what the directories lead to,
+// and FSInfo with the map.
+func (c *checker) checkSpace(_ context.Context, r *vol.Report) error {
+	runs, err := c.walk.lostRuns()
+	if err != nil {
+		return err
+	}
+	if len(runs) > 0 {
+		if err := c.reportLost(r, runs); err != nil {
+			return err
+		}
+	}
+	if c.g.Type == FAT32 {
+		return c.checkFSInfo(r)
+	}
+	return nil
+}
+
+// maxRelated bounds how many places one finding names.
+const maxRelated = 64
+
+func (c *checker) reportLost(r *vol.Report, runs []space.Extent) error {
+	lost, err := newLostChains(c.walk)
+	if err != nil {
+		return err
+	}
+	var n uint64
+	var where []vol.Location
+	for _, e := range runs {
+		n += uint64(e.Len)
+		if len(where) < maxRelated {
+			where = append(where, vol.Location{Cluster: e.Start, Range: c.g.ClusterRange(e.Start, e.Len)})
+		}
+	}
+	f := c.found("lost-chains", where[0], detail("%d clusters in %d chains, %d bytes", n, max(1, len(lost.heads)), int64(n)*c.g.ClusterSize()), related(where...))
+	r.Found(f, func(ctx context.Context, rep vol.Repair) error {
+		if rep.Name == fixRescue {
+			return c.rescue(ctx, lost)
+		}
+		links := make([]link, len(runs))
+		for i, e := range runs {
+			links[i] = link{first: e.Start, n: e.Len, free: true}
+		}
+		return c.walk.tab.setRuns(links)
+	})
+	return nil
+}
+
+// checkFSInfo looks at where FSInfo lies and what it holds. [FAT] its counts
+// are hints, but they must be those of this volume.
+func (c *checker) checkFSInfo(r *vol.Report) error {
+	g := c.g
+	field := at(offFSInfo, 2)
+	if g.FSInfoSector == 0 || g.FSInfoSector == 0xFFFF {
+		r.Found(c.found("fsinfo-none", field, gotWant(g.FSInfoSector, 1)), always(c.placeFSInfo))
+		return nil
+	}
+	if g.FSInfoSector >= g.Reserved || g.FSInfoSector == g.BackupSector {
+		r.Found(c.found("fsinfo-location", field, gotWant(g.FSInfoSector, 1), detail("%d reserved sectors, backup in %d", g.Reserved, g.BackupSector)), always(c.placeFSInfo))
+		return nil
+	}
+	off := g.FSInfoSector * g.SectorSize
+	info := make(fsInfo, bootSectorLen)
+	if _, err := c.d.ReadAt(info, off); err != nil {
+		return err
+	}
+	if !info.signed() {
+		r.Found(c.found("fsinfo-bad-signature", at(off, bootSectorLen)), always(func() error { return c.writeFSInfo(off) }))
+		return nil
+	}
+	c.checkCounts(r, info, off)
+	return c.checkBackupInfo(r, info)
+}
+
+func (c *checker) checkCounts(r *vol.Report, info fsInfo, off int64) {
+	free := uint32(c.used.CountFree())
+	put := func(o int64, v uint32) vol.Fix {
+		return always(func() error {
+			return c.patch(off+o, 4, func(b []byte) { bootSector(b).put32(0, v) })
+		})
+	}
+	switch got := info.free(); {
+	case got == fsiUnknown:
+		r.Found(c.found("fsinfo-free-unknown", at(off+offFSIFree, 4)), put(offFSIFree, free))
+	case got != free:
+		r.Found(c.found("fsinfo-free-wrong", at(off+offFSIFree, 4), gotWant(got, free)), put(offFSIFree, free))
+	}
+	if next := info.next(); next != fsiUnknown && !c.g.Valid(next) {
+		// Some formatters write 0 or 1 for "from the start"; Linux takes that
+		// as 2, Windows looks from there on.
+		r.Found(c.found("fsinfo-next", at(off+offFSINext, 4), gotWant(next, firstCluster)), put(offFSINext, c.nextHint()))
+	}
+}
+
+// nextHint is where to look for a free cluster first.
+func (c *checker) nextHint() uint32 {
+	if n := c.used.NextFree(0); n < uint64(c.g.Clusters) {
+		return uint32(n) + firstCluster
+	}
+	return firstCluster
+}
+
+// checkBackupInfo looks at the FSInfo that belongs to the backup boot sector:
+// [FAT] the sector after it. Its counts are from when it was made. Makers that
+// leave the sector empty are common and do no harm.
+func (c *checker) checkBackupInfo(r *vol.Report, info fsInfo) error {
+	g := c.g
+	s := g.BackupSector + 1
+	if g.BackupSector == 0 || g.BackupSector == 0xFFFF || s >= g.Reserved || s == g.FSInfoSector {
+		return nil
+	}
+	b := make(fsInfo, bootSectorLen)
+	if _, err := c.d.ReadAt(b, s*g.SectorSize); err != nil {
+		return err
+	}
+	empty := true
+	for _, x := range b {
+		empty = empty && x == 0
+	}
+	if empty || b.signed() {
+		return nil
+	}
+	r.Found(c.found("fsinfo-backup", vol.Location{Range: dev.Range{Off: s * g.SectorSize, Len: bootSectorLen}}), always(func() error {
+		_, err := c.d.WriteAt(info, s*g.SectorSize)
+		return err
+	}))
+	return nil
+}
+
+// writeFSInfo writes the sector anew with counts of the map.
+func (c *checker) writeFSInfo(off int64) error {
+	_, err := c.d.WriteAt(newFSInfo(int(c.g.SectorSize), uint32(c.used.CountFree()), c.nextHint()), off)
+	return err
+}
+
+// placeFSInfo points the boot sector to reserved sector 1, [FAT] "usually 1",
+// and writes FSInfo there.
+func (c *checker) placeFSInfo() error {
+	if c.g.Reserved < 2 || c.g.BackupSector == 1 {
+		return vol.ErrNotNow
+	}
+	if err := c.setField(offFSInfo, 2, 1); err != nil {
+		return err
+	}
+	return c.writeFSInfo(c.g.SectorSize)
+}

@@ -1,0 +1,226 @@
+package fat
+
+import (
+	"context"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checkTree walks the directories, claims all clusters, and reports what is
+// wrong with entries and with chains. Clusters claimed twice are for the pass
+// after it.
+func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
+	w := newWalk(c, newTable(c.d, c.g, c.fat), c.used)
+	w.progress = r.Progress
+	if err := w.run(ctx); err != nil {
+		return err
+	}
+	c.walk = w
+	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
+	c.stats.Directories = uint64(max(0, len(w.dirs)-1))
+	c.stats.BytesRead += w.bytesRead + w.tab.reads
+	if w.rootBroken {
+		r.Found(c.found("root-unreadable", vol.Location{Path: "/", Cluster: c.g.RootCluster},
+			detail("its first cluster is %s", w.rootFault.state())), nil)
+		return vol.ErrStop
+	}
+	if len(w.labels) > 0 {
+		c.label = w.labels[0].name[:]
+	}
+	for i := range w.scans {
+		c.reportNote(r, &w.scans[i])
+	}
+	return c.reportFaults(r)
+}
+
+// state says in words what a chain met.
+func (ch chain) state() string {
+	switch ch.end {
+	case endFree:
+		return "marked as free"
+	case endBad:
+		return "marked as bad"
+	case endLoop, endShared:
+		return "part of another chain"
+	default:
+		return "no cluster of this volume"
+	}
+}
+
+// reportNote turns what a slot shows into a finding.
+func (c *checker) reportNote(r *vol.Report, n *scanNote) {
+	w := c.walk
+	loc := vol.Location{Path: w.path(n.dir), Range: dev.Range{Off: w.slotOff(n.dir, int(n.slot)), Len: int64(n.n) * entryLen}}
+	if n.name != "" {
+		loc.Path = w.pathIn(n.dir, n.name)
+	}
+	f := c.found(n.slug, loc)
+	f.Detail, f.Offer = n.detail, n.offer
+	if n.slug == "lfn-trailing" || n.slug == "lfn-padding" || n.slug == "short-device" {
+		f.Detail = quote(n.name)
+	}
+	r.Found(f, c.noteFix(n))
+}
+
+// reportFaults reports broken chains. Where clusters that belong to nobody
+// continue a chain, linking them again is offered before cutting.
+func (c *checker) reportFaults(r *vol.Report) error {
+	w := c.walk
+	if len(w.faults) == 0 {
+		return nil
+	}
+	lost, err := newLostChains(w)
+	if err != nil {
+		return err
+	}
+	for i := range w.faults {
+		f := &w.faults[i]
+		head, err := lost.match(f)
+		if err != nil {
+			return err
+		}
+		c.reportFault(r, f, head)
+	}
+	return nil
+}
+
+// reportFault reports one; head is the lost cluster that continues the chain,
+// or 0.
+func (c *checker) reportFault(r *vol.Report, f *chainFault, head uint32) {
+	w := c.walk
+	loc := vol.Location{Path: "/", Cluster: f.last}
+	if !f.root {
+		loc.Path = w.pathIn(f.ref.dir, f.name)
+		loc.Range = dev.Range{Off: w.slotOff(f.ref.dir, int(f.ref.slot)), Len: entryLen}
+	}
+	if loc.Cluster == 0 && c.g.Valid(f.start) {
+		loc.Cluster = f.start
+	}
+	fd := c.found(f.slug, loc)
+	fd.Offer = c.faultOffers(f, head)
+	c.describeFault(&fd, f)
+	if head != 0 {
+		fd.Related = []vol.Location{{Cluster: head, Range: c.g.ClusterRange(head, 1)}}
+	}
+	r.Found(fd, func(_ context.Context, rep vol.Repair) error { return c.fixFault(f, head, rep.Name) })
+}
+
+// faultOffers are the repairs that are possible for f, the best one first.
+func (c *checker) faultOffers(f *chainFault, head uint32) []string {
+	o := []string{}
+	switch {
+	case f.slug == "clusters-beyond-size" || f.slug == "empty-with-clusters":
+		o = append(o, fixTruncate)
+		if int64(f.n)*c.g.ClusterSize() <= maxFileSize {
+			o = append(o, fixKeep)
+		}
+		return o
+	case f.at != 0 && f.n > 0 && f.n >= f.need && !f.isDir:
+		return []string{fixSet}
+	}
+	if head != 0 {
+		o = append(o, fixRejoin)
+	}
+	if f.isDir && f.n == 0 {
+		return append(o, fixRemove)
+	}
+	return append(o, fixTruncate)
+}
+
+func (c *checker) describeFault(fd *vol.Finding, f *chainFault) {
+	cs := c.g.ClusterSize()
+	switch f.slug {
+	case "size-exceeds-clusters", "clusters-beyond-size", "empty-with-clusters":
+		fd.Detail = textf("size %d, clusters for %d bytes", f.size, int64(f.n)*cs)
+	case "size-without-clusters":
+		fd.Detail = textf("size %d", f.size)
+	case "directory-without-clusters":
+	case "start-invalid":
+		fd.Detail = textf("cluster %d", f.start)
+	default:
+		fd.Detail = textf("after %d clusters, at %d, it leads to %#x", f.n, f.last, f.at)
+		if !f.isDir {
+			fd.Detail += textf("; the size needs %d", f.need)
+		}
+	}
+}
+
+// fixFault carries out a repair of a broken chain.
+func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
+	cs := c.g.ClusterSize()
+	switch how {
+	case fixSet:
+		return c.walk.tab.set(f.last, entryLast)
+	case fixRejoin:
+		if f.n > 0 {
+			return c.walk.tab.set(f.last, head)
+		}
+		return c.patchEntry(f.ref, func(e dirEntry) { e.setStart(c.g.Type, head) })
+	case fixRemove:
+		return c.removeEntry(f.ref)
+	case fixKeep:
+		return c.patchEntry(f.ref, func(e dirEntry) { e.setSize(uint32(int64(f.n) * cs)) })
+	}
+	if f.at == 0 && f.n > f.need { // too long, and otherwise sound
+		return c.cutAfter(f, f.need)
+	}
+	if f.n > 0 {
+		if err := c.walk.tab.set(f.last, entryLast); err != nil || f.isDir {
+			return err
+		}
+	}
+	return c.patchEntry(f.ref, func(e dirEntry) {
+		e.setSize(uint32(min(int64(f.size), int64(f.n)*cs)))
+		if f.n == 0 {
+			e.setStart(c.g.Type, 0)
+		}
+	})
+}
+
+// cutAfter ends the chain of f after keep clusters and gives the rest back,
+// unless another chain may lead there too.
+func (c *checker) cutAfter(f *chainFault, keep uint32) error {
+	t := c.walk.tab
+	cut, last := f.start, uint32(0)
+	for i := uint32(0); i < keep; i++ {
+		last = cut
+		var err error
+		if cut, err = t.get(cut); err != nil {
+			return err
+		}
+	}
+	var free []link
+	if len(c.walk.shared) == 0 {
+		var err error
+		if free, err = c.chainRuns(cut, f.n-keep); err != nil {
+			return err
+		}
+	}
+	if keep == 0 {
+		if err := c.patchEntry(f.ref, func(e dirEntry) { e.setStart(c.g.Type, 0) }); err != nil {
+			return err
+		}
+	} else if err := t.set(last, entryLast); err != nil {
+		return err
+	}
+	return t.setRuns(free)
+}
+
+// chainRuns are n clusters of a chain from start on, as runs to be freed.
+func (c *checker) chainRuns(start, n uint32) ([]link, error) {
+	var runs []link
+	for i, cl := uint32(0), start; i < n; i++ {
+		if k := len(runs) - 1; k >= 0 && runs[k].first+runs[k].n == cl {
+			runs[k].n++
+		} else {
+			runs = append(runs, link{first: cl, n: 1, free: true})
+		}
+		v, err := c.walk.tab.get(cl)
+		if err != nil {
+			return nil, err
+		}
+		cl = v
+	}
+	return runs, nil
+}

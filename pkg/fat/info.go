@@ -1,0 +1,162 @@
+package fat
+
+import (
+	"strings"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// describe is Driver.Describe.
+func describe(d dev.Device) (vol.Info, error) {
+	b, g, err := readBoot(d)
+	if err != nil {
+		return vol.Info{}, err
+	}
+	info := newInfo(b, g, rootLabel(d, g))
+	info.Fields = bootFields(b, g)
+	f, err := readFSInfo(d, g)
+	if err != nil {
+		return vol.Info{}, err
+	}
+	if f != nil {
+		info.Fields = append(info.Fields, fsInfoFields(f, g.FSInfoSector*g.SectorSize)...)
+	}
+	info.Fields = append(info.Fields, headFields(d, g)...)
+	return info, nil
+}
+
+// newInfo is what the boot sector says; label is that of the root directory,
+// nil for none.
+func newInfo(b bootSector, g *Geometry, label []byte) vol.Info {
+	info := vol.Info{
+		Type: g.Type.String(), Label: labelOf(b, label), Size: g.VolumeBytes(),
+		SectorSize: int(g.SectorSize), ClusterSize: int(g.ClusterSize()), Clusters: uint64(g.Clusters),
+	}
+	if b.hasExt() {
+		info.ID = formatID(b.serial())
+	}
+	return info
+}
+
+// labelOf is the label of a volume: that of the root directory, else that of
+// the boot sector unless it says that there is none ([FAT] BS_VolLab).
+func labelOf(b bootSector, root []byte) string {
+	if root != nil {
+		return labelText(root)
+	}
+	if s := labelText(b.label()); b.hasExt() && s != noName {
+		return s
+	}
+	return ""
+}
+
+// rootLabel is the label entry of the root directory, nil where there is none
+// or the directory cannot be read.
+func rootLabel(d dev.Device, g *Geometry) []byte {
+	ds, err := newFolders(d, g, newTable(d, g, g.ActiveFat), stamp{})
+	if err != nil {
+		return nil
+	}
+	return labelAmong(ds.root.slots, ds.root.end)
+}
+
+// firstLabel looks for the label in the first sectors of the root alone, where
+// those who format put it.
+func firstLabel(d dev.Device, g *Geometry) []byte {
+	const most = 4096
+	off, n := g.RootOff(), g.RootBytes()
+	if g.Type == FAT32 {
+		off, n = g.ClusterOff(g.RootCluster), g.ClusterSize()
+	}
+	slots := make([]byte, min(n, most))
+	if _, err := d.ReadAt(slots, off); err != nil {
+		return nil
+	}
+	end := 0
+	for end < len(slots)/entryLen && !dirEntry(slots[end*entryLen:][:entryLen]).isEnd() {
+		end++
+	}
+	return labelAmong(slots, end)
+}
+
+// labelAmong is the name of the first label entry.
+func labelAmong(slots []byte, end int) (label []byte) {
+	eachEntry(slots, end, func(n namedEntry) bool {
+		if n.e.isVolume() {
+			label = append([]byte(nil), n.e.name()...)
+		}
+		return label == nil
+	})
+	return label
+}
+
+// bootFields are all fields of the boot sector, [FAT] "Boot Sector and BPB".
+func bootFields(b bootSector, g *Geometry) []vol.Field {
+	var fs []vol.Field
+	add := func(name string, off int, v any) {
+		fs = append(fs, vol.Field{Name: name, Offset: int64(off), Value: v})
+	}
+	text := func(p []byte) string { return strings.TrimRight(labelText(p), " ") }
+	add("jump", offJump, hex(uint32(b[0])<<16|uint32(b[1])<<8|uint32(b[2])))
+	add("oem_name", offOEM, text(b[offOEM:offOEM+8]))
+	add("bytes_per_sector", offBytsPerSec, b.u16(offBytsPerSec))
+	add("sectors_per_cluster", offSecPerClus, b.u8(offSecPerClus))
+	add("reserved_sectors", offRsvdSecCnt, b.u16(offRsvdSecCnt))
+	add("fats", offNumFATs, b.u8(offNumFATs))
+	add("root_entries", offRootEntCnt, b.u16(offRootEntCnt))
+	add("total_sectors_16", offTotSec16, b.u16(offTotSec16))
+	add("media", offMedia, hex(b.u8(offMedia)))
+	add("fat_sectors_16", offFATSz16, b.u16(offFATSz16))
+	add("sectors_per_track", offSecPerTrk, b.u16(offSecPerTrk))
+	add("heads", offNumHeads, b.u16(offNumHeads))
+	add("hidden_sectors", offHiddSec, b.u32(offHiddSec))
+	add("total_sectors_32", offTotSec32, b.u32(offTotSec32))
+	if g.Type == FAT32 {
+		add("fat_sectors_32", offFATSz32, b.u32(offFATSz32))
+		add("ext_flags", offExtFlags, hex(b.u16(offExtFlags)))
+		add("version", offFSVer, hex(b.u16(offFSVer)))
+		add("root_cluster", offRootClus, b.u32(offRootClus))
+		add("fsinfo_sector", offFSInfo, b.u16(offFSInfo))
+		add("backup_boot_sector", offBkBootSec, b.u16(offBkBootSec))
+	}
+	add("drive_number", b.off(offDrvNum16, offDrvNum32), hex(b[b.off(offDrvNum16, offDrvNum32)]))
+	add("state", b.off(offFlags16, offFlags32), hex(b.state()))
+	add("ext_boot_signature", b.off(offBootSig16, offBootSig32), hex(b[b.off(offBootSig16, offBootSig32)]))
+	add("volume_id", b.off(offVolID16, offVolID32), formatID(b.serial()))
+	add("volume_label", b.off(offVolLab16, offVolLab32), labelText(b.label()))
+	add("fs_type", b.off(offFilSysTy16, offFilSysTy32), text(b.fsType()))
+	add("signature", offSignature, hex(b.u16(offSignature)))
+	return fs
+}
+
+// fsInfoFields are the fields of the FSInfo sector at byte off.
+func fsInfoFields(f fsInfo, off int64) []vol.Field {
+	return []vol.Field{
+		{Name: "fsinfo_lead_signature", Offset: off + offFSILead, Value: hex(f.u32(offFSILead))},
+		{Name: "fsinfo_struct_signature", Offset: off + offFSIStruct, Value: hex(f.u32(offFSIStruct))},
+		{Name: "fsinfo_free_clusters", Offset: off + offFSIFree, Value: f.free()},
+		{Name: "fsinfo_next_free", Offset: off + offFSINext, Value: f.next()},
+		{Name: "fsinfo_trail_signature", Offset: off + offFSITrail, Value: hex(f.u32(offFSITrail))},
+	}
+}
+
+// headFields are the two entries of each FAT that belong to no cluster, as far
+// as they are there: the device may end before.
+func headFields(d dev.Device, g *Geometry) []vol.Field {
+	var fs []vol.Field
+	for k := range g.Fats {
+		t := newTable(d, g, k)
+		for c, name := range []string{"entry_0", "entry_1"} {
+			v, err := t.raw(uint32(c))
+			if err != nil {
+				continue
+			}
+			fs = append(fs, vol.Field{
+				Name:   "fat_" + string(rune('0'+k)) + "_" + name,
+				Offset: g.FatOff(k) + int64(c)*int64(g.Type)/8, Value: hex(v),
+			})
+		}
+	}
+	return fs
+}

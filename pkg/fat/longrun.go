@@ -1,0 +1,176 @@
+package fat
+
+// longRun is a long name being gathered: slots from … from+n-1, which stand
+// directly before the slot that is looked at.
+type longRun struct {
+	from, n int
+	next    int // the number that the next slot must have
+	sum     byte
+	broken  string // what is out of sequence, "" for nothing
+	fields  int    // slots with a type or a cluster
+	sums    bool   // not all slots have the same checksum
+}
+
+// longSlot takes a slot of a long name. [FAT] "Long Directory Entries": the
+// slots stand before their entry, the last part first and marked, numbered
+// down to 1, all with the checksum of the short name.
+func (s *dirScan) longSlot(k int, l longSlot) {
+	r := &s.run
+	if r.n > 0 && l.isLast() && (l.ord() != r.next || l.chksum() != r.sum) {
+		// It does not go on with what was gathered: another name begins.
+		s.dropRun(k)
+	}
+	if r.n == 0 {
+		*r = longRun{from: k, next: l.ord(), sum: l.chksum()}
+		if !l.isLast() {
+			r.broken = "the first slot lacks its mark"
+		}
+	} else if l.isLast() && r.broken == "" { // the mark alone is wrong
+		r.broken = "a second slot is marked as the first"
+	}
+	if r.broken == "" && (!l.ordOK() || l.ord() != r.next) {
+		r.broken = "a slot has the wrong number"
+	}
+	if l.chksum() != r.sum {
+		r.sums = true
+	}
+	if l.kind() != 0 || l.start() != 0 {
+		r.fields++
+	}
+	r.n++
+	r.next--
+}
+
+// dropRun reports a long name that no entry follows; slot k is what does.
+func (s *dirScan) dropRun(k int) {
+	if s.run.n > 0 {
+		s.note("lfn-orphan", s.run.from, s.run.n, "", "%d slots", s.run.n)
+	}
+	s.run = longRun{}
+}
+
+// finishRun holds the gathered long name against the entry in slot k, and
+// reports whether it is the name of that entry.
+func (s *dirScan) finishRun(k int, e dirEntry) bool {
+	r := &s.run
+	short := decodeShort(e.name(), e[offNTRes])
+	if r.broken == "" && !r.sums && r.next != 0 {
+		r.broken = "the last slots are missing"
+	}
+	if sum := nameSum(e.name()); r.sums || r.sum != sum {
+		s.note("lfn-checksum", r.from, r.n, short, "%#x, that of the short name is %#x", r.sum, sum)
+		return false
+	}
+	if r.broken != "" {
+		n := s.note("lfn-sequence", r.from, r.n, short, "%s", r.broken)
+		n.offer = []string{fixRemove}
+		if s.renumberable(r) {
+			n.offer = []string{fixRestore, fixRemove}
+		}
+		return false
+	}
+	if s.w.quiet {
+		return true
+	}
+	return s.longName(k, short)
+}
+
+// renumberable reports whether the slots hold a whole name in order, so that
+// only their numbers need mending: none but the first is terminated, and the
+// first holds at least one unit.
+func (s *dirScan) renumberable(r *longRun) bool {
+	if r.n > maxLongSlots {
+		return false
+	}
+	var u [ldirChars]uint16
+	for i := 0; i < r.n; i++ {
+		longSlot(s.slot(r.from + i)).units(&u)
+		for _, c := range u {
+			if c == 0 || c == 0xFFFF {
+				if i > 0 {
+					return false
+				}
+				break
+			}
+		}
+	}
+	longSlot(s.slot(r.from)).units(&u)
+	return u[0] != 0 && u[0] != 0xFFFF
+}
+
+// longUnits appends the name in slots from … to-1 to dst.
+func (s *dirScan) longUnits(from, to int, dst []uint16) []uint16 {
+	var u [ldirChars]uint16
+	for k := to - 1; k >= from; k-- {
+		longSlot(s.slot(k)).units(&u)
+		if k == from {
+			for i, c := range u {
+				if c == 0 {
+					return append(dst, u[:i]...)
+				}
+			}
+		}
+		dst = append(dst, u[:]...)
+	}
+	return dst
+}
+
+// longName looks at the characters of a long name whose slots are in order.
+func (s *dirScan) longName(k int, short string) bool {
+	r := &s.run
+	if r.fields > 0 {
+		s.note("lfn-fields", r.from, r.n, short, "%d of %d slots", r.fields, r.n)
+	}
+	var buf [(maxLongSlots + 12) * ldirChars]uint16 // a slot number has 5 bits
+	u := s.longUnits(r.from, k, buf[:0])
+	if len(u) == 0 || len(u) > maxLongUnits {
+		s.note("lfn-too-long", r.from, r.n, short, "%d units", len(u))
+		return false
+	}
+	if !s.padded(r.from) {
+		s.note("lfn-padding", r.from, 1, decodeUnits(u), "")
+	}
+	for i, c := range u {
+		if badLongUnit(c) {
+			s.note("lfn-illegal", r.from, r.n, decodeUnits(u), "unit %#04x in place %d", c, i+1)
+			return true
+		}
+	}
+	if i := loneSurrogate(u); i >= 0 {
+		s.note("lfn-surrogate", r.from, r.n, decodeUnits(u), "unit %#04x in place %d", u[i], i+1)
+	}
+	if c := u[len(u)-1]; c == '.' || c == ' ' {
+		s.note("lfn-trailing", r.from, r.n, decodeUnits(u), "")
+	}
+	return true
+}
+
+// padded reports whether all units behind the terminator are FFFF, in the slot
+// that holds the end of the name.
+func (s *dirScan) padded(k int) bool {
+	var u [ldirChars]uint16
+	longSlot(s.slot(k)).units(&u)
+	ended := false
+	for _, c := range u {
+		if ended && c != 0xFFFF {
+			return false
+		}
+		ended = ended || c == 0
+	}
+	return true
+}
+
+// loneSurrogate is the first half of a pair that stands alone, or -1.
+func loneSurrogate(u []uint16) int {
+	for i := 0; i < len(u); i++ {
+		if u[i]&0xF800 != 0xD800 {
+			continue
+		}
+		if u[i] < 0xDC00 && i+1 < len(u) && u[i+1]&0xFC00 == 0xDC00 {
+			i++
+			continue
+		}
+		return i
+	}
+	return -1
+}

@@ -1,0 +1,252 @@
+package fat
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// oemRune is what byte i of a short name stands for. The code page of a volume
+// is written nowhere; 437 is what Linux takes by default, and DOS did.
+func oemRune(c byte, i int) rune {
+	// [FAT] DIR_Name[0]: 0x05 stands for 0xE5, which would mark a free slot.
+	if i == 0 && c == entryKanji {
+		c = entryDeleted
+	}
+	return charmap.CodePage437.DecodeByte(c)
+}
+
+// trimSpaces is the length of b without trailing spaces, which pad both parts
+// of a short name.
+func trimSpaces(b []byte) int {
+	n := len(b)
+	for n > 0 && b[n-1] == ' ' {
+		n--
+	}
+	return n
+}
+
+// decodeShort is the 11 bytes of a short name as a user sees them: "BASE.EXT",
+// in lower case where the bits of nt (DIR_NTRes, as Windows NT and Linux use
+// it) say so. Bytes that cannot be shown become \xNN.
+func decodeShort(name []byte, nt byte) string {
+	b := make([]byte, 0, 16)
+	part := func(from, to int, lower bool) {
+		for i := from; i < to; i++ {
+			r := oemRune(name[i], i)
+			switch {
+			case !unicode.IsPrint(r):
+				b = fmt.Appendf(b, `\x%02X`, name[i])
+				continue
+			case lower:
+				r = unicode.ToLower(r)
+			}
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	part(0, trimSpaces(name[:8]), nt&lcaseBase != 0)
+	if n := trimSpaces(name[8:11]); n > 0 {
+		b = append(b, '.')
+		part(8, 8+n, nt&lcaseExtension != 0)
+	}
+	return string(b)
+}
+
+// shortUnits appends the short name to dst as the UTF-16 that a long name of
+// the same look would have, so that the two can be compared.
+func shortUnits(name []byte, dst []uint16) []uint16 {
+	for i := range trimSpaces(name[:8]) {
+		dst = append(dst, uint16(oemRune(name[i], i)))
+	}
+	if n := trimSpaces(name[8:11]); n > 0 {
+		dst = append(dst, '.')
+		for i := 8; i < 8+n; i++ {
+			dst = append(dst, uint16(oemRune(name[i], i)))
+		}
+	}
+	return dst
+}
+
+// decodeUnits is UTF-16 as UTF-8; a surrogate without its other half becomes
+// U+FFFD.
+func decodeUnits(u []uint16) string {
+	var buf [3 * maxLongUnits]byte // on the stack: names are decoded by the million
+	b := buf[:0]
+	for i := 0; i < len(u); i++ {
+		r := rune(u[i])
+		if utf16.IsSurrogate(r) {
+			next := rune(0)
+			if i+1 < len(u) {
+				next = rune(u[i+1])
+			}
+			if r = utf16.DecodeRune(r, next); r != utf8.RuneError {
+				i++
+			}
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return string(b)
+}
+
+// foldUnit is the unit that u is compared as: its simple upper case, as in the
+// tables of Windows. [Linux] folds by the tables of its iocharset, which agree
+// where they have anything to say.
+func foldUnit(u uint16) uint16 {
+	if u < 0x80 {
+		if 'a' <= u && u <= 'z' {
+			u -= 'a' - 'A'
+		}
+		return u
+	}
+	if u < 0xE0 || u >= 0x2E80 && u < 0xA640 || u >= 0xAC00 && u < 0xFF21 {
+		return u // no letters with case here: symbols, CJK, Hangul, surrogates
+	}
+	r := unicode.ToUpper(rune(u))
+	// Windows' tables keep U+0131 and U+017F apart from I and S, and are older
+	// than the capitals of Georgian and Cherokee.
+	if r < 0x80 || r > 0xFFFF || r >= 0x13A0 && r < 0x1400 || r >= 0x1C80 && r < 0x1CC0 {
+		return u
+	}
+	return uint16(r)
+}
+
+// equalFold tells whether two names are the same to Windows.
+func equalFold(a, b []uint16) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, u := range a {
+		if u != b[i] && foldUnit(u) != foldUnit(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// shortClass says what a byte is good for in a short name.
+type shortClass int
+
+const (
+	shortOK       shortClass = iota
+	shortLower               // a-z: [FAT] DIR_Name is upper case
+	shortLongOnly            // + , ; = [ ]: legal in long names alone
+	shortLeading             // a space at the start
+	shortIllegal             // in no name
+)
+
+// classifyShort judges byte i of the 11 bytes of a short name. [FAT]
+// "DIR_Name": no bytes below 0x20 but a 0x05 at the start, none of a list, no
+// lower case, no space at the start. 0x7F is not on the list, but fsck.fat
+// takes it for wrong and DOS cannot type it.
+func classifyShort(c byte, i int) shortClass {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return shortLower
+	case c == ' ' && i == 0:
+		return shortLeading
+	case c == entryKanji && i == 0:
+		return shortOK
+	case c < 0x20 || c == 0x7F:
+		return shortIllegal
+	}
+	switch c {
+	case '"', '*', '/', ':', '<', '>', '?', '\\', '|', '.':
+		return shortIllegal
+	case '+', ',', ';', '=', '[', ']':
+		return shortLongOnly
+	}
+	return shortOK
+}
+
+// isDeviceName tells whether the 11 bytes of a short name are what DOS and
+// Windows take for a device, whatever the extension.
+func isDeviceName(name []byte) bool {
+	base := string(name[:trimSpaces(name[:8])])
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CLOCK$":
+		return true
+	}
+	return len(base) == 4 && (base[:3] == "COM" || base[:3] == "LPT") && base[3] >= '1' && base[3] <= '9'
+}
+
+// badLongUnit tells whether no long name may have u: [FAT] "Long File Names",
+// the list of DIR_Name without + , ; = [ ] and the period.
+func badLongUnit(u uint16) bool {
+	if u < 0x20 {
+		return true
+	}
+	switch u {
+	case '"', '*', '/', ':', '<', '>', '?', '\\', '|':
+		return true
+	}
+	return false
+}
+
+var errName = errors.New("not a name for a file on FAT")
+
+// encodeLong is a component of a path, given by a user, as the units of the
+// long name to be created. Errors are vol.ErrRequest with the reason.
+func encodeLong(name string) ([]uint16, error) {
+	bad := func(why string) ([]uint16, error) {
+		return nil, fmt.Errorf("%w: %q is %w: %s", vol.ErrRequest, name, errName, why)
+	}
+	switch {
+	case name == "":
+		return bad("it is empty")
+	case name == "." || name == "..":
+		return bad("it is reserved")
+	case !utf8.ValidString(name):
+		return bad("it is no UTF-8")
+	}
+	// [FAT] "Long File Names": trailing periods and spaces are ignored, so
+	// that such a name could not be opened again on Windows.
+	if c := name[len(name)-1]; c == '.' || c == ' ' {
+		return bad("it ends in a period or a space")
+	}
+	units := utf16.Encode([]rune(name))
+	if len(units) > maxLongUnits {
+		return bad(fmt.Sprintf("it has %d UTF-16 units, more than %d", len(units), maxLongUnits))
+	}
+	for _, u := range units {
+		if badLongUnit(u) {
+			return bad(fmt.Sprintf("%q must not be in it", rune(u)))
+		}
+	}
+	return units, nil
+}
+
+// longSlots are the directory slots of a long name in the order on the disk,
+// the end of the name first; sum is the nameSum of the short name they belong
+// to. [FAT] "Long Directory Entries": a name that does not fill its last slot
+// is ended by a 0 and padded with 0xFFFF.
+func longSlots(units []uint16, sum byte) [][entryLen]byte {
+	n := (len(units) + ldirChars - 1) / ldirChars
+	slots := make([][entryLen]byte, n)
+	for ord := 1; ord <= n; ord++ {
+		s := slots[n-ord][:]
+		s[offLdirOrd] = byte(ord)
+		if ord == n {
+			s[offLdirOrd] |= ldirLast
+		}
+		s[offAttr] = attrLongName
+		s[offLdirChk] = sum
+		for i := range ldirChars {
+			u := uint16(0xFFFF)
+			switch at := (ord-1)*ldirChars + i; {
+			case at < len(units):
+				u = units[at]
+			case at == len(units):
+				u = 0
+			}
+			binary.LittleEndian.PutUint16(s[ldirOffset(i):], u)
+		}
+	}
+	return slots
+}

@@ -1,0 +1,56 @@
+package fat
+
+import (
+	"strconv"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// formatRegions names the parts of a volume in order. They touch, and cover
+// it to its last sector.
+func formatRegions(g *Geometry) []vol.Region {
+	s := g.SectorSize
+	rs := reservedRegions(g)
+	add := func(name string, length int64) {
+		if length > 0 {
+			last := rs[len(rs)-1]
+			rs = append(rs, vol.Region{Name: name, Range: dev.Range{Off: last.End(), Len: length}})
+		}
+	}
+	for i := range g.Fats {
+		add("fat "+strconv.Itoa(i+1), g.FatBytes())
+	}
+	add("root directory", roundUp(g.RootBytes(), s))
+	add("data", int64(g.Clusters)*g.ClusterSize())
+	add("unused", g.VolumeBytes()-rs[len(rs)-1].End())
+	return rs
+}
+
+// reservedRegions are those before the first FAT.
+func reservedRegions(g *Geometry) []vol.Region {
+	name := func(sector int64) string {
+		switch {
+		case sector == 0:
+			return "boot sector"
+		case g.Type != FAT32:
+			return "reserved"
+		case sector == g.FSInfoSector:
+			return "fsinfo"
+		case sector == g.BackupSector:
+			return "backup boot sector"
+		case sector == backupFSInfo(g):
+			return "backup fsinfo"
+		}
+		return "reserved"
+	}
+	var rs []vol.Region
+	for i := range g.Reserved {
+		if n := len(rs); n > 0 && rs[n-1].Name == name(i) {
+			rs[n-1].Len += g.SectorSize
+			continue
+		}
+		rs = append(rs, vol.Region{Name: name(i), Range: dev.Range{Off: i * g.SectorSize, Len: g.SectorSize}})
+	}
+	return rs
+}

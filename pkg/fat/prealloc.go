@@ -1,0 +1,83 @@
+package fat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// Preallocate reserves space for all files of r, or for none. What the new
+// clusters held before is left there unless r.FillZero: the contents of free
+// clusters are then zeroed below the transaction, in one go, and only the FAT,
+// the directories and FSInfo are staged.
+//
+// After an error nothing that was staged may be committed.
+func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.PreallocResult, error) {
+	o, err := newAllocOptions(v.g, r.Contiguous, r.Align)
+	if err != nil {
+		return nil, err
+	}
+	if r.ValidAll && !r.FillZero {
+		return nil, fmt.Errorf("%w: on FAT all of a file is valid: it can only be with its clusters zeroed", vol.ErrUsage)
+	}
+	c, err := v.begin(r.FillZero)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.Files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := c.reserve(f, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.run(ctx, o); err != nil {
+		return nil, err
+	}
+	res := &vol.PreallocResult{ClustersAllocated: uint64(count(c.taken))}
+	for _, f := range r.Files {
+		g, err := c.file(f.Path, false)
+		if err != nil {
+			return nil, err
+		}
+		fr := c.result(g)
+		fr.Path = f.Path
+		res.Files = append(res.Files, fr)
+	}
+	return res, nil
+}
+
+// reserve puts one file of the request into the change.
+func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
+	end, err := fileEnd(f.Path, f.Offset, f.Length)
+	if err != nil {
+		return err
+	}
+	g, err := c.file(f.Path, r.Create)
+	if err != nil {
+		return err
+	}
+	if r.KeepSize && roundUp(end, c.v.g.ClusterSize()) > roundUp(g.size, c.v.g.ClusterSize()) {
+		return fmt.Errorf("%w: %s: FAT has no space beyond the end of a file: a chain longer than its size makes Linux 6.1 log \"clusters badly computed\" on the first append and turn the volume read-only",
+			vol.ErrRequest, f.Path)
+	}
+	if !r.KeepSize {
+		c.growTo(g, end)
+	}
+	return nil
+}
+
+// fileEnd is where a range of a file ends, which FAT limits: [FAT] DIR_FileSize
+// has 32 bits.
+func fileEnd(path string, off, length int64) (int64, error) {
+	if off < 0 || length < 0 {
+		return 0, fmt.Errorf("%w: %s: a range of %d bytes at %d", vol.ErrUsage, path, length, off)
+	}
+	if off > maxFileSize || length > maxFileSize-off {
+		return 0, fmt.Errorf("%w: %s: a file on FAT has at most %d bytes (4 GiB - 1), not %d + %d",
+			vol.ErrRequest, path, int64(maxFileSize), off, length)
+	}
+	return off + length, nil
+}

@@ -1,0 +1,176 @@
+package fat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// ZeroRanges makes ranges of files read as zeros; the clusters stay theirs. A
+// range that goes beyond the end of its file makes it grow, unless
+// r.KeepSize. What is in a file is part of the volume's state, so its zeros
+// are staged, run by run, and can be taken back.
+//
+// After an error nothing that was staged may be committed.
+func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroResult, error) {
+	c, err := v.begin(true)
+	if err != nil {
+		return nil, err
+	}
+	ranges := make([]dev.Range, len(r.Files))
+	for i, f := range r.Files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if ranges[i], err = c.zeroRange(f, r.KeepSize); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.run(ctx, allocOptions{align: 1}); err != nil {
+		return nil, err
+	}
+	res := &vol.ZeroResult{}
+	for i, f := range r.Files {
+		g, err := c.file(f.Path, false)
+		if err != nil {
+			return nil, err
+		}
+		z := vol.ZeroedFile{Path: f.Path, Offset: ranges[i].Off, Length: ranges[i].Len}
+		if r, cs := ranges[i], v.g.ClusterSize(); !r.Empty() {
+			z.Blocks = uint64(roundUp(r.End(), cs)/cs - r.Off/cs)
+			if z.Runs, err = c.eachRun(g.all(), r, func(dev.Range) error { return nil }); err != nil {
+				return nil, err
+			}
+		}
+		res.Files = append(res.Files, z)
+	}
+	return res, nil
+}
+
+// zeroRange puts one range of the request into the change and returns it as it
+// is after looking at the size of the file.
+func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
+	if f.Length >= 0 {
+		if _, err := fileEnd(f.Path, f.Offset, f.Length); err != nil {
+			return dev.Range{}, err
+		}
+	} else if _, err := fileEnd(f.Path, f.Offset, 0); err != nil {
+		return dev.Range{}, err
+	}
+	g, err := c.file(f.Path, false)
+	if err != nil {
+		return dev.Range{}, err
+	}
+	r := dev.Range{Off: f.Offset, Len: f.Length}
+	if f.Length < 0 || keepSize && r.End() > g.size {
+		r.Len = max(0, g.size-r.Off)
+	}
+	if !r.Empty() {
+		c.growTo(g, r.End())
+	}
+	if inside := r.Intersect(dev.Range{Len: g.size}); !inside.Empty() {
+		g.zero = append(g.zero, inside)
+	}
+	return r, nil
+}
+
+// FreeRanges calls fn with the bytes that belong to no file, in rising order;
+// with slack also with what the last clusters of files have beyond the end of
+// the file. The volume must have passed a check.
+func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
+	var total vol.FreeTotal
+	var tails []dev.Range
+	if slack {
+		var err error
+		if tails, err = v.tails(ctx); err != nil {
+			return total, err
+		}
+	}
+	for e := range v.m.FreeRuns() {
+		r := v.g.ClusterRange(e.Start+firstCluster, e.Len)
+		for len(tails) > 0 && tails[0].Off < r.Off {
+			if err := fn(tails[0]); err != nil {
+				return total, err
+			}
+			tails = tails[1:]
+		}
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		if err := fn(r); err != nil {
+			return total, err
+		}
+		total.Runs++
+		total.Clusters += uint64(e.Len)
+	}
+	for _, r := range tails {
+		if err := fn(r); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// tails are the bytes between the ends of files and the ends of their last
+// clusters, in rising order.
+func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
+	ds, err := newFolders(v.d, v.g, v.t, v.now)
+	if err != nil {
+		return nil, err
+	}
+	var out []dev.Range
+	seen := space.NewMap(v.g.Clusters)
+	for level := []*folder{ds.root}; len(level) > 0; {
+		var next []*folder
+		for _, f := range level {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			t, kids, err := v.tailsIn(ds, f, seen)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t...)
+			next = append(next, kids...)
+			f.slots, f.names = nil, nil // they were looked at
+		}
+		level = next
+	}
+	slices.SortFunc(out, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
+	return out, nil
+}
+
+// tailsIn are the tails of the files of one directory, and the directories in
+// it. seen has the first clusters of those met before: a loop is an error.
+func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Range, kids []*folder, err error) {
+	c := &change{v: v, ds: ds}
+	eachEntry(f.slots, f.end, func(n namedEntry) bool {
+		switch {
+		case n.e.isVolume() || n.e[0] == '.':
+			return true
+		case n.e.isDir():
+			path := join(f.path, n.name())
+			kid := &folder{path: path, parent: f, slot: n.slot, limit: maxDirEntries}
+			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
+				err = damaged(path, "the directory at cluster %d is there twice", start)
+			} else if err = ds.load(kid, start); err == nil {
+				kids = append(kids, kid)
+			}
+			return err == nil
+		}
+		g := &growth{file: file{dir: f, slot: n.slot, path: join(f.path, n.name())}, size: int64(n.e.size())}
+		if err = c.readChain(g); err != nil || len(g.old) == 0 {
+			return err == nil
+		}
+		end := v.g.ClusterOff(uint32(g.old[len(g.old)-1].End()-1)) + v.g.ClusterSize()
+		if tail := roundUp(g.size, v.g.ClusterSize()) - g.size; tail > 0 {
+			out = append(out, dev.Range{Off: end - tail, Len: tail})
+		}
+		return true
+	})
+	return out, kids, err
+}

@@ -1,0 +1,111 @@
+package vol
+
+import (
+	"fmt"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
+
+// Severity of a problem.
+type Severity int
+
+const (
+	SevInfo    Severity = iota // worth knowing
+	SevWarning                 // legal but suspicious
+	SevError                   // structure is wrong or data at risk
+)
+
+func (s Severity) String() string { return [...]string{"info", "warning", "error"}[s] }
+
+// Loss says what a repair may cost.
+type Loss int
+
+const (
+	LossNone     Loss = iota // nothing a user could miss
+	LossMetadata             // a name, a time, a label; no file contents
+	LossData                 // contents may go
+)
+
+func (l Loss) String() string { return [...]string{"none", "metadata", "data"}[l] }
+
+// Problem is a row of a format's catalogue. Codes are permanent: a code is
+// never given to another problem, nor taken away.
+type Problem struct {
+	Code, Slug string
+	Severity   Severity
+	Title      string // what is wrong, in a few words
+	Explain    string // what it means and how it comes about
+	Source     string // the rule that is broken: document and section
+	Repairs    []Repair
+}
+
+// Repair is one way to mend a problem, the preferred one first.
+type Repair struct {
+	Name, Title string
+	Loss        Loss
+}
+
+// Location is where a finding is. Offsets are bytes from the start of the
+// volume; the zero value of a field means that it does not apply.
+type Location struct {
+	Path    string
+	Cluster uint32 // 0: none; no format numbers a data cluster 0
+	Range   dev.Range
+}
+
+// Finding is a problem met on a volume.
+type Finding struct {
+	*Problem
+	Loc       Location
+	Related   []Location
+	Detail    string // what is there and what should be, in words
+	Got, Want any    // the values, where there are two
+	// Offer names the repairs of the problem that are possible here; nil is
+	// all of them.
+	Offer []string
+}
+
+// Key tells findings apart over the rounds of a check.
+func (f *Finding) Key() string {
+	return fmt.Sprintf("%s|%s|%d|%d", f.Code, f.Loc.Path, f.Loc.Cluster, f.Loc.Range.Off)
+}
+
+// Message is the finding in one line, without its place.
+func (f *Finding) Message() string {
+	s := f.Title
+	if f.Detail != "" {
+		s += ": " + f.Detail
+	}
+	if f.Got != nil && f.Want != nil {
+		s += fmt.Sprintf(" (is %v, should be %v)", f.Got, f.Want)
+	} else if f.Got != nil {
+		s += fmt.Sprintf(" (%v)", f.Got)
+	}
+	return s
+}
+
+// Offered are the repairs that are possible for f.
+func (f *Finding) Offered() []Repair {
+	if f.Offer == nil {
+		return f.Repairs
+	}
+	var out []Repair
+	for _, name := range f.Offer {
+		for _, r := range f.Repairs {
+			if r.Name == name {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// Find is the problem with this code or slug, or nil.
+func Find(ps []Problem, codeOrSlug string) *Problem {
+	for i := range ps {
+		if ps[i].Code == codeOrSlug || ps[i].Slug == codeOrSlug {
+			return &ps[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package voltest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Peer is the path of another implementation that a test holds ours against:
+// fsck.fat, mdir and the like; the first of the names that is installed. It is
+// looked for beyond PATH, because a user's PATH often lacks the sbin
+// directories.
+//
+// Without it the test is skipped, and says so; with FATKIT_PEERS=required in
+// the environment it fails, so that a build that means to compare cannot leave
+// it out unnoticed.
+func Peer(t testing.TB, name string, others ...string) string {
+	t.Helper()
+	names := append([]string{name}, others...)
+	for _, n := range names {
+		if path, ok := findPeer(n); ok {
+			return path
+		}
+	}
+	if os.Getenv("FATKIT_PEERS") == "required" {
+		t.Fatalf("PEER MISSING: none of %q is installed, and FATKIT_PEERS=required", names)
+	}
+	t.Skipf("PEER MISSING: none of %q is installed: NOT COMPARED with it", names)
+	return ""
+}
+
+func findPeer(name string) (string, bool) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, true
+	}
+	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
