@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"sort"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checkMode says which repairs a check makes.
+type checkMode int
+
+const (
+	modeReport checkMode = iota // none
+	modeSafe                    // -p: those that lose nothing
+	modeAll                     // -y
+	modeAsk                     // -r
+)
+
+// checkOptions is what the flags of check say.
+type checkOptions struct {
+	mode     checkMode
+	failOn   vol.Severity
+	orphans  string // "", "report", "free", "rescue"
+	dryRun   bool
+	workers  int
+	undo     undoFlags
+	progress io.Writer // -C: for fsck(8)
+	report   reporter
+}
+
+// writes reports whether the check may change the image.
+func (o *checkOptions) writes() bool { return o.mode != modeReport && !o.dryRun }
+
+// reporter prints what a check found, in one format.
+type reporter interface {
+	// Image is told of an image when all is known of it.
+	Image(d *checkDoc)
+	// Failed is told of an image that could not be checked at all.
+	Failed(image string, err error)
+}
+
+// reporters are the formats that --report takes.
+func (a *app) reporters() map[string]reporter {
+	return map[string]reporter{"text": textReporter{a}, "json": jsonReporter{a}}
+}
+
+func (a *app) reportNames() []string {
+	var names []string
+	for name := range a.reporters() {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func (a *app) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "check volumes, and repair them if told to",
+		ArgsUsage: "IMAGE...",
+		Description: "Without -p, -y or -r nothing is written. Repairs are made in memory first and checked there;\n" +
+			"only when the result holds is it written, with an undo log that is removed at the end.\n\n" +
+			"Exit: 0 clean, 1 all that was found is corrected, 4 something is left, 8 could not be checked.",
+		Flags: append([]cli.Flag{
+			toggle("report only (the default)", "n"),
+			toggle("repair what can be repaired without losing anything", "p", "a"),
+			toggle("repair all", "y"),
+			toggle("ask about each repair", "r"),
+			&cli.StringFlag{Name: "report", Value: "text", Usage: "print as `FORMAT`: " + strings.Join(a.reportNames(), ", ")},
+			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "exit 4 when something of this `SEVERITY` is left: info, warning, error"},
+			&cli.StringFlag{Name: "orphans", Usage: "what becomes of clusters that no file owns, with -p, -y or -r: report, free or rescue, as `WHAT`", DefaultText: "as -p, -y, -r say"},
+			toggle("repair in memory, print what would be written, write nothing", "dry-run"),
+			&cli.IntFlag{Name: "j", Usage: "use `N` processors", DefaultText: "all"},
+			&cli.IntFlag{Name: "C", Usage: "write progress for fsck(8) to the file descriptor `FD`", DefaultText: "none"},
+		}, undoFlagList()...),
+		Action: a.check,
+	}
+}
+
+func (a *app) check(c *cli.Context) error {
+	o, err := a.checkOptions(c)
+	if err != nil {
+		return err
+	}
+	images, err := several(c)
+	if err != nil {
+		return err
+	}
+	if len(images) > 1 && o.undo.file != "" {
+		return usagef("--undo names the log of one image, not of %d", len(images))
+	}
+	for _, name := range images {
+		doc, err := a.checkImage(c.Context, name, o)
+		if err != nil {
+			o.report.Failed(name, err)
+		} else {
+			a.code |= doc.Exit
+			o.report.Image(doc)
+		}
+		if cancelled(c.Context) {
+			break
+		}
+	}
+	return nil
+}
+
+func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
+	o := &checkOptions{dryRun: c.Bool("dry-run"), workers: c.Int("j")}
+	var err error
+	if o.mode, err = readMode(c); err != nil {
+		return nil, err
+	}
+	if o.failOn, err = readSeverity(c); err != nil {
+		return nil, err
+	}
+	if o.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	if o.progress, err = readProgress(c); err != nil {
+		return nil, err
+	}
+	if c.IsSet("orphans") {
+		if o.orphans, err = oneOf(c, "orphans", "report", "free", "rescue"); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case c.IsSet("j") && o.workers < 1:
+		return nil, usagef("-j wants a number from 1")
+	case o.mode == modeReport && o.orphans != "" && o.orphans != "report":
+		return nil, usagef("--orphans %s repairs, so it wants -p, -y or -r", o.orphans)
+	case o.mode == modeReport && (o.undo.keep || o.undo.file != ""):
+		return nil, usagef("--undo and --keep-undo are for repairs: they want -p, -y or -r")
+	case o.mode == modeAsk && !a.terminal(a.in):
+		return nil, usagef("-r asks on a terminal, and standard input is none; use -p or -y")
+	}
+	return o, a.readReport(c, o)
+}
+
+// readReport settles the format; --json is short for --report json.
+func (a *app) readReport(c *cli.Context, o *checkOptions) error {
+	name, err := oneOf(c, "report", a.reportNames()...)
+	if err != nil {
+		return err
+	}
+	if a.json && c.IsSet("report") && name != "json" {
+		return usagef("--json and --report %s contradict each other", name)
+	}
+	if a.json = a.json || name == "json"; a.json {
+		name = "json"
+	}
+	o.report = a.reporters()[name]
+	return nil
+}
+
+// readMode takes at most one of the flags that say what to repair.
+func readMode(c *cli.Context) (checkMode, error) {
+	mode, given := modeReport, 0
+	for m, name := range map[checkMode]string{modeReport: "n", modeSafe: "p", modeAll: "y", modeAsk: "r"} {
+		if c.Bool(name) {
+			mode = m
+			given++
+		}
+	}
+	if given > 1 {
+		return mode, usagef("-n, -p (-a), -y and -r exclude each other")
+	}
+	return mode, nil
+}
+
+func readSeverity(c *cli.Context) (vol.Severity, error) {
+	for s := vol.SevInfo; s <= vol.SevError; s++ {
+		if c.String("fail-on") == s.String() {
+			return s, nil
+		}
+	}
+	return 0, usagef("--fail-on %q: it can be info, warning, error", c.String("fail-on"))
+}
+
+// readProgress opens the file descriptor that fsck(8) wants progress on. 0 asks
+// for a bar of our own, as it does of e2fsck, and we draw one anyway; a negative
+// one asks for nothing.
+func readProgress(c *cli.Context) (io.Writer, error) {
+	fd := c.Int("C")
+	if fd <= 0 {
+		return nil, nil
+	}
+	f := os.NewFile(uintptr(fd), "progress")
+	if f == nil {
+		return nil, usagef("-C %d: there is no such file descriptor", fd)
+	}
+	if _, err := f.Stat(); err != nil {
+		return nil, usagef("-C %d: %v", fd, err)
+	}
+	return f, nil
+}
+
+// decider picks the repairs that the options ask for.
+func (o *checkOptions) decider(ctx context.Context, a *app, m *meter) vol.Decider {
+	if o.mode == modeReport {
+		return nil
+	}
+	ask := &asker{app: a, meter: m}
+	return func(f *vol.Finding) int {
+		offered := f.Offered()
+		if f.Slug == orphanSlug && o.orphans != "" {
+			return named(offered, o.orphans)
+		}
+		switch {
+		case len(offered) == 0:
+			return -1
+		case o.mode == modeAsk:
+			return ask.decide(ctx, f, offered)
+		case f.Severity < vol.SevWarning:
+			return -1 // it is legal, and none of our business
+		case o.mode == modeAll:
+			return 0
+		}
+		return lossless(offered)
+	}
+}
+
+// orphanSlug is the problem that --orphans is about, in every catalogue.
+const orphanSlug = "lost-chains"
+
+// named is the repair of that name, or -1: "report" is none.
+func named(rs []vol.Repair, name string) int {
+	for i, r := range rs {
+		if r.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// lossless is the first repair that loses nothing, or -1.
+func lossless(rs []vol.Repair) int {
+	for i, r := range rs {
+		if r.Loss == vol.LossNone {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// Exit codes are the bits of fsck(8); over several images they are ORed.
+const (
+	exitOK        = 0
+	exitCorrected = 1  // errors were found and corrected
+	exitLeft      = 4  // errors are left, or a request cannot be met
+	exitFailed    = 8  // could not be carried out
+	exitUsage     = 16 // the command line makes no sense
+	exitCancelled = 32 // the user stopped it
+)
+
+// usageError is a command line that makes no sense.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string        { return e.text }
+func (e *usageError) Is(target error) bool { return target == vol.ErrUsage }
+
+// usagef is a usage error.
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// requestf is a request that cannot be met: nothing was changed.
+func requestf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", vol.ErrRequest, fmt.Sprintf(format, args...))
+}
+
+// imageError is an error with the image it belongs to.
+type imageError struct {
+	image string
+	err   error
+}
+
+func (e *imageError) Error() string { return e.err.Error() }
+func (e *imageError) Unwrap() error { return e.err }
+
+// about says which image err belongs to; nil stays nil.
+func about(image string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &imageError{image, err}
+}
+
+// imageOf is the image that err belongs to, or "".
+func imageOf(err error) string {
+	var e *imageError
+	if errors.As(err, &e) {
+		return e.image
+	}
+	return ""
+}
+
+// cause is a row of the table by which errors become kinds and exit codes.
+type cause struct {
+	err  error
+	kind string
+	code int
+}
+
+// causes is that table; the first row that fits counts. What could not be taken
+// back comes before the cancel that may have led to it, and a format's own
+// verdict before what the system said below it.
+func causes() []cause {
+	return []cause{
+		{dev.ErrNotRestored, "undo", exitFailed},
+		{context.Canceled, "cancelled", exitCancelled},
+		{vol.ErrUsage, "usage", exitUsage},
+		{vol.ErrDirty, "dirty", exitLeft},
+		{vol.ErrRequest, "request", exitLeft},
+		{vol.ErrNotVolume, "not-a-volume", exitFailed},
+		{vol.ErrDamaged, "damaged", exitFailed},
+		{dev.ErrUndoExists, "request", exitLeft},
+		{dev.ErrUndoDamaged, "undo", exitFailed},
+		{dev.ErrUndoForeign, "undo", exitFailed},
+		{dev.ErrUndoStale, "undo", exitFailed},
+		{dev.ErrLocked, "locked", exitFailed},
+		{dev.ErrMounted, "mounted", exitFailed},
+		{dev.ErrInUse, "mounted", exitFailed},
+		{dev.ErrNotImage, "not-a-volume", exitFailed},
+		{dev.ErrEmpty, "not-a-volume", exitFailed},
+		{fs.ErrNotExist, "not-found", exitFailed},
+		{fs.ErrExist, "request", exitLeft},
+		{fs.ErrPermission, "permission", exitFailed},
+		{syscall.EROFS, "permission", exitFailed},
+	}
+}
+
+// classify says what kind of error err is, and the exit code for it.
+func classify(err error) (kind string, code int) {
+	if err == nil {
+		return "", exitOK
+	}
+	for _, c := range causes() {
+		if errors.Is(err, c.err) {
+			return c.kind, c.code
+		}
+	}
+	return "io", exitFailed
+}
+
+// explainError is err in one line for a person, with what to do where we know.
+func explainError(err error) string {
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	text = strings.TrimPrefix(text, vol.ErrUsage.Error()+": ")
+	switch {
+	case errors.Is(err, dev.ErrNotRestored):
+		return text + `; run "fatkit undo" on it as soon as the cause is gone`
+	case errors.Is(err, context.Canceled):
+		return "cancelled; the image is as it was"
+	case errors.Is(err, vol.ErrDirty):
+		return text + `; run "fatkit check -p" on it first`
+	case errors.Is(err, dev.ErrUndoExists):
+		return text + `; take it back with "fatkit undo", remove the log, or name another one with --undo`
+	case errors.Is(err, dev.ErrMounted):
+		return text + "; unmount it first"
+	}
+	return text
+}

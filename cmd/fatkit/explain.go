@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// explainDoc is what explain --json prints.
+type explainDoc struct {
+	Schema   string       `json:"schema"`
+	Problems []problemDoc `json:"problems"`
+}
+
+type problemDoc struct {
+	Code     string      `json:"code"`
+	Slug     string      `json:"slug"`
+	Severity string      `json:"severity"`
+	Title    string      `json:"title"`
+	Explain  string      `json:"explain"`
+	Source   string      `json:"source"`
+	Repairs  []repairDoc `json:"repairs"`
+}
+
+func (a *app) explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "explain",
+		Usage:       "explain what a check finds",
+		ArgsUsage:   "[CODE...]",
+		Description: "CODE is as check prints it, such as FAT-0138, or the name that --json calls slug.\nWithout one all codes are listed.",
+		Action:      a.explain,
+	}
+}
+
+func (a *app) explain(c *cli.Context) error {
+	var ps []vol.Problem
+	for _, code := range c.Args().Slice() {
+		found := a.problems(code)
+		if len(found) == 0 {
+			return usagef("there is no problem with the code or name %q; \"fatkit explain\" lists all", code)
+		}
+		ps = append(ps, found...)
+	}
+	all := c.NArg() == 0
+	if all {
+		for _, d := range a.drivers {
+			ps = append(ps, d.Problems...)
+		}
+	}
+	switch {
+	case a.json:
+		a.printJSON(newExplainDoc(ps))
+	case all && !a.verbose:
+		for _, p := range ps {
+			fmt.Fprintf(a.out, "%-9s %-8s %-26s %s\n", p.Code, p.Severity, p.Slug, p.Title)
+		}
+	default:
+		for i, p := range ps {
+			if i > 0 {
+				fmt.Fprintln(a.out)
+			}
+			a.printProblem(p)
+		}
+	}
+	return nil
+}
+
+// problems are those with a code or name, in all catalogues: a name may stand
+// for the same thing in several.
+func (a *app) problems(code string) []vol.Problem {
+	var ps []vol.Problem
+	for _, d := range a.drivers {
+		if p := vol.Find(d.Problems, strings.ToUpper(code)); p != nil {
+			ps = append(ps, *p)
+		} else if p := vol.Find(d.Problems, strings.ToLower(code)); p != nil {
+			ps = append(ps, *p)
+		}
+	}
+	return ps
+}
+
+func newExplainDoc(ps []vol.Problem) explainDoc {
+	d := explainDoc{Schema: "fatkit.explain/1", Problems: []problemDoc{}}
+	for _, p := range ps {
+		out := problemDoc{p.Code, p.Slug, p.Severity.String(), p.Title, p.Explain, p.Source, []repairDoc{}}
+		for _, r := range p.Repairs {
+			out.Repairs = append(out.Repairs, newRepairDoc(r))
+		}
+		d.Problems = append(d.Problems, out)
+	}
+	return d
+}
+
+func (a *app) printProblem(p vol.Problem) {
+	fmt.Fprintf(a.out, "%s %s (%s)\n%s\n", p.Code, p.Slug, p.Severity, p.Title)
+	if p.Explain != "" {
+		fmt.Fprintf(a.out, "\n%s\n", wrap(p.Explain, 78))
+	}
+	if p.Source != "" && !a.quiet {
+		fmt.Fprintf(a.out, "\nSource: %s\n", p.Source)
+	}
+	if len(p.Repairs) == 0 {
+		fmt.Fprint(a.out, "\nfatkit has no repair for it.\n")
+		return
+	}
+	fmt.Fprint(a.out, "\nRepairs, the first one preferred:\n")
+	for _, r := range p.Repairs {
+		fmt.Fprintf(a.out, "  %-10s %s%s\n", r.Name, r.Title, lossWords(r.Loss.String()))
+	}
+}
+
+// wrap breaks text into lines of at most width bytes, where words allow it.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	line := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case line+1+len(word) > width:
+			b.WriteByte('\n')
+			line = 0
+		default:
+			b.WriteByte(' ')
+			line++
+		}
+		b.WriteString(word)
+		line += len(word)
+	}
+	return b.String()
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// formatRun is one format: what is asked for, and what comes of it.
+type formatRun struct {
+	a      *app
+	ctx    context.Context
+	drv    *vol.Driver
+	place  place
+	size   int64 // --size; 0: not given
+	force  bool
+	dryRun bool
+	undo   undoFlags
+	opts   vol.FormatOptions
+}
+
+func (a *app) formatCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "format",
+		Usage:     "make a file system in an image file, a device or a partition",
+		ArgsUsage: "IMAGE",
+		UsageText: "fatkit format -t TYPE [-s SIZE] [options] IMAGE",
+		Description: "What is there already is written over only with --force, if it is anything that is known.\n" +
+			"With SOURCE_DATE_EPOCH in the environment the same command gives the same bytes.",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "`TYPE` of the file system: " + strings.Join(a.types(), ", ")},
+			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE`, sparse"},
+			&cli.StringFlag{Name: "label", Aliases: []string{"L"}, Usage: "volume label"},
+			&cli.StringFlag{Name: "id", Aliases: []string{"i"}, Usage: "volume serial, as 1234-ABCD, or UUID"},
+			&cli.StringFlag{Name: "cluster-size", Aliases: []string{"c"}, Usage: "bytes a cluster"},
+			&cli.StringFlag{Name: "sector-size", Aliases: []string{"S"}, Usage: "bytes a sector: 512 to 4096"},
+			&cli.StringFlag{Name: "align", Usage: "put the data area on a multiple of `SIZE`"},
+			&cli.IntFlag{Name: "fats", Usage: "number of FATs", DefaultText: "2"},
+			&cli.Int64Flag{Name: "reserved-sectors", Usage: "sectors before the first FAT", DefaultText: "as the type wants"},
+			&cli.IntFlag{Name: "root-entries", Usage: "entries of the root directory of FAT12 and FAT16", DefaultText: "as the type wants"},
+			&cli.Int64Flag{Name: "hidden-sectors", Usage: "sectors before the volume, as its boot sector says", DefaultText: "as IMAGE says"},
+			&cli.StringFlag{Name: "media-type", Usage: "media `BYTE`", DefaultText: "0xF8"},
+			&cli.StringFlag{Name: "features", Aliases: []string{"O"}, Usage: "feature flags, for types that have them"},
+			&cli.StringFlag{Name: "uuid", Usage: "volume `GUID`, for types that have one beside the serial"},
+			toggle("write over what is recognised there", "force", "f"),
+			toggle("print the layout, write nothing", "dry-run"),
+		}, undoFlagList()...),
+		Action: a.format,
+	}
+}
+
+// types are all that format -t takes.
+func (a *app) types() []string {
+	var ts []string
+	for _, d := range a.drivers {
+		ts = append(ts, d.Types...)
+	}
+	return ts
+}
+
+func (a *app) format(c *cli.Context) error {
+	image, err := one(c)
+	if err != nil {
+		return err
+	}
+	r, err := a.formatOptions(c, image)
+	if err != nil {
+		return about(image, err)
+	}
+	return about(image, r.run())
+}
+
+func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
+	r := &formatRun{a: a, ctx: c.Context, force: c.Bool("force"), dryRun: c.Bool("dry-run")}
+	var err error
+	if r.place, err = a.place(image); err != nil {
+		return nil, err
+	}
+	if r.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	if r.size, err = size(c, "size"); err != nil {
+		return nil, err
+	}
+	if c.IsSet("size") && r.size == 0 {
+		return nil, usagef("--size: an image of no bytes holds nothing")
+	}
+	if r.size > 0 && !r.place.whole() {
+		return nil, usagef("--size creates an image file, so it cannot be given for a part of one; make the file first, with truncate(1)")
+	}
+	if err := r.readType(c.String("type")); err != nil {
+		return nil, err
+	}
+	return r, r.readOptions(c)
+}
+
+func (r *formatRun) readType(name string) error {
+	if name == "" {
+		return usagef("which file system? -t takes %s", strings.Join(r.a.types(), ", "))
+	}
+	for _, d := range r.a.drivers {
+		if slices.Contains(d.Types, name) {
+			r.drv, r.opts.Type = d, name
+			return nil
+		}
+	}
+	return usagef("-t %q: it can be %s", name, strings.Join(r.a.types(), ", "))
+}
+
+// readOptions reads what is for the driver, which has the last word on it.
+func (r *formatRun) readOptions(c *cli.Context) error {
+	o := &r.opts
+	o.Label, o.ID = c.String("label"), c.String("id")
+	o.Features, o.VolumeGUID = c.String("features"), c.String("uuid")
+	for name, to := range map[string]*int64{"cluster-size": &o.ClusterSize, "sector-size": &o.SectorSize, "align": &o.Align} {
+		n, err := size(c, name)
+		if err != nil {
+			return err
+		}
+		if c.IsSet(name) && n == 0 {
+			return usagef("--%s cannot be 0", name)
+		}
+		*to = n
+	}
+	o.Fats, o.RootEntries = given(c, "fats", c.Int), given(c, "root-entries", c.Int)
+	o.ReservedSectors = given(c, "reserved-sectors", c.Int64)
+	o.HiddenSectors = given(c, "hidden-sectors", c.Int64)
+	if c.IsSet("media-type") {
+		n, err := strconv.ParseUint(c.String("media-type"), 0, 8)
+		if err != nil {
+			return usagef("--media-type %q: it is one byte, such as 0xF8", c.String("media-type"))
+		}
+		media := int(n)
+		o.MediaType = &media
+	}
+	var err error
+	o.Time, err = r.a.clock()
+	return err
+}
+
+// given is the value of a flag, or nil where it is not given.
+func given[T any](c *cli.Context, name string, read func(string) T) *T {
+	if !c.IsSet(name) {
+		return nil
+	}
+	v := read(name)
+	return &v
+}
+
+// epoch is SOURCE_DATE_EPOCH, seconds since 1970.
+func (a *app) epoch() (seconds int64, set bool, err error) {
+	text := a.getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		return 0, false, nil
+	}
+	seconds, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || seconds < 0 {
+		return 0, true, usagef("SOURCE_DATE_EPOCH is %q: it must be a number of seconds since 1970", text)
+	}
+	return seconds, true, nil
+}
+
+// clock is the time that is written to volumes: now, or SOURCE_DATE_EPOCH, which
+// makes the same command give the same bytes.
+func (a *app) clock() (int64, error) {
+	seconds, set, err := a.epoch()
+	if set || err != nil {
+		return seconds, err
+	}
+	return a.now().Unix(), nil
+}
+
+// seed is for the ids that were not given: random, or derived from what the
+// volume is where the result must be reproducible.
+func (r *formatRun) seed(size int64) (uint64, error) {
+	seconds, set, err := r.a.epoch()
+	if err != nil {
+		return 0, err
+	}
+	var b [sha256.Size]byte
+	if set {
+		b = sha256.Sum256(fmt.Appendf(nil, "fatkit format %d %d %s", seconds, size, r.opts.Type))
+	} else if _, err := rand.Read(b[:]); err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(b[:]), nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/binary"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
+
+// bounds are the bytes of the image that the new volume may have. At an offset
+// they end where something else begins: a partition, or a backup partition
+// table, which a volume up to the end of the image would write over.
+func (r *formatRun) bounds(im *image) (dev.Range, error) {
+	whole := dev.Range{Len: im.file.Size()}
+	if im.whole() {
+		return whole, nil
+	}
+	if im.off >= whole.Len {
+		return whole, requestf("offset %d is beyond the end of the image (%d bytes)", im.off, whole.Len)
+	}
+	if im.off%512 != 0 {
+		return whole, usagef("a volume cannot start at byte %d: that is no multiple of 512", im.off)
+	}
+	parts, err := dev.Partitions(im.file)
+	if err != nil {
+		return whole, err
+	}
+	if im.part != 0 {
+		p, err := findPartition(im.part, parts)
+		return p.Range, err
+	}
+	at := clip(dev.Range{Off: im.off, Len: whole.Len - im.off}, parts, im.file)
+	if at.Empty() {
+		return at, requestf("there is no room at byte %d: the backup partition table is there", at.Off)
+	}
+	return at, nil
+}
+
+// clip ends r with the partition it starts in or, outside of all, before the
+// next one and before what a GPT says is the end of the usable sectors.
+func clip(r dev.Range, parts []dev.Partition, d dev.Device) dev.Range {
+	end := min(r.End(), usableEnd(d))
+	for _, p := range parts {
+		if !p.Range.Intersect(dev.Range{Off: r.Off, Len: 1}).Empty() {
+			return dev.Range{Off: r.Off, Len: p.Range.End() - r.Off}
+		}
+		if p.Range.Off > r.Off {
+			end = min(end, p.Range.Off)
+		}
+	}
+	return dev.Range{Off: r.Off, Len: max(end-r.Off, 0)}
+}
+
+// usableEnd is the byte after the last usable sector, by the backup header of
+// the GPT in the last sector of d; the end of d where there is none.
+func usableEnd(d dev.Device) int64 {
+	const lastUsable = 48 // field of the header: LBA, 8 bytes
+	for _, sector := range []int64{512, 4096} {
+		if d.Size() < sector {
+			break
+		}
+		h := make([]byte, 92)
+		if _, err := d.ReadAt(h, d.Size()-sector); err != nil || string(h[:8]) != "EFI PART" {
+			continue
+		}
+		if last := binary.LittleEndian.Uint64(h[lastUsable:]); last < uint64(d.Size()/sector) {
+			return int64(last+1) * sector
+		}
+	}
+	return d.Size()
+}

@@ -1,0 +1,46 @@
+// Command fatkit formats, checks, repairs, preallocates and zeroes FAT volumes
+// in image files and on block devices.
+//
+// This package is what its users meet: flags, printing and exit codes. What a
+// command does to a volume is decided here, in one file a subcommand; how, in
+// the packages under pkg.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// gcPercent trades a little time for memory: a check holds a few large maps,
+// beside which the garbage of half the heap is much.
+const gcPercent = 50
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	// The signals stay caught to the end: a second Ctrl-C must not kill the
+	// program while it puts the image back as it was.
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	defer stop()
+	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// stopSignals are those that ask us to stop. A hangup that is ignored, as
+// nohup(1) arranges, stays ignored.
+func stopSignals() []os.Signal {
+	s := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		s = append(s, syscall.SIGHUP)
+	}
+	return s
+}
+
+// run is the program: args[0] is its name, the result its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return newApp(drivers(), stdin, stdout, stderr).run(ctx, args)
+}

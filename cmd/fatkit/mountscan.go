@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// scanDoc is what mount-scan --json prints.
+type scanDoc struct {
+	Schema  string           `json:"schema"`
+	Image   string           `json:"image"`
+	Exit    int              `json:"exit"`
+	Volumes []*scanVolumeDoc `json:"volumes"`
+}
+
+// scanVolumeDoc is one volume of it. What was not read is left out.
+type scanVolumeDoc struct {
+	volumeHead
+	Mountable   string      `json:"mountable,omitempty"`
+	Dirty       bool        `json:"dirty"`
+	Skipped     string      `json:"skipped,omitempty"` // why
+	Error       string      `json:"error,omitempty"`
+	Reasons     []reasonDoc `json:"reasons"`
+	Clusters    uint64      `json:"clusters"`
+	Free        *uint64     `json:"free_clusters,omitempty"`
+	Extents     *uint64     `json:"free_extents,omitempty"`
+	LargestFree *uint64     `json:"largest_free_extent,omitempty"`
+	Load        *loadDoc    `json:"load,omitempty"`
+
+	clusterSize int
+}
+
+type reasonDoc struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+type loadDoc struct {
+	Bytes     int64   `json:"bytes"`
+	Reads     int     `json:"reads"`
+	Readahead int64   `json:"readahead"`
+	Seconds   float64 `json:"seconds"`
+}
+
+func (a *app) mountScanCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "mount-scan",
+		Usage:     "say what a mount would read and find",
+		ArgsUsage: "IMAGE...",
+		Description: "Reads what a mount would read, and writes nothing.\n\n" +
+			"Exit: 0 it mounts cleanly, 4 it is dirty, should be checked first or would be refused, 8 nothing is known there.",
+		Flags: []cli.Flag{
+			toggle("leave the allocation data unread", "quick"),
+			&cli.StringFlag{Name: "readahead", Usage: "read this `SIZE` ahead, 0 for none", DefaultText: "as the device says"},
+		},
+		Action: a.mountScan,
+	}
+}
+
+func (a *app) mountScan(c *cli.Context) error {
+	images, err := several(c)
+	if err != nil {
+		return err
+	}
+	o := vol.ScanOptions{Quick: c.Bool("quick")}
+	if o.Readahead, err = size(c, "readahead"); err != nil {
+		return err
+	}
+	if c.IsSet("readahead") && o.Readahead == 0 {
+		o.Readahead = -1 // as dev.OpenOptions has it: none
+	}
+	for _, name := range images {
+		doc, err := a.scanImage(c.Context, name, o)
+		if err != nil {
+			a.fail(name, err)
+		} else {
+			a.code |= doc.Exit
+			a.printScan(doc)
+		}
+		if cancelled(c.Context) {
+			break
+		}
+	}
+	return nil
+}
+
+func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ *scanDoc, err error) {
+	im, err := a.open(name, dev.OpenOptions{Readahead: o.Readahead})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, im.Close()) }()
+	if j, err := a.journal(im.file.Path(), im.file.IsBlock(), ""); err == nil {
+		a.reportUndo(im, j)
+	}
+	regions, err := a.regions(im)
+	if err != nil {
+		return nil, err
+	}
+	doc := &scanDoc{Schema: "fatkit.mount-scan/1", Image: name, Volumes: []*scanVolumeDoc{}}
+	known := false
+	for _, r := range regions {
+		v, code, err := a.scanVolume(ctx, im, r, o)
+		if err != nil {
+			return nil, err
+		}
+		known = known || r.drv != nil
+		doc.Exit |= code
+		doc.Volumes = append(doc.Volumes, v)
+	}
+	if !known {
+		doc.Exit |= exitFailed
+	}
+	return doc, nil
+}
+
+// scanVolume scans one volume. One that cannot be read does not keep us from
+// the others; a run that is cancelled ends.
+func (a *app) scanVolume(ctx context.Context, im *image, r region, o vol.ScanOptions) (*scanVolumeDoc, int, error) {
+	if r.drv == nil {
+		return &scanVolumeDoc{volumeHead: head(r, vol.Info{}), Skipped: r.unknown(), Reasons: []reasonDoc{}}, exitOK, nil
+	}
+	start := time.Now()
+	d, err := r.volume(im.file)
+	if err != nil {
+		return nil, 0, err
+	}
+	o.Readahead = max(o.Readahead, 0)
+	s, err := r.drv.MountScan(ctx, d, o)
+	if cancelled(ctx) {
+		return nil, 0, fmt.Errorf("mount-scan: %w", ctx.Err())
+	}
+	if err != nil {
+		info := vol.Info{Type: r.id.Type, Label: r.id.Label, ID: r.id.ID, Size: r.id.Size}
+		return &scanVolumeDoc{volumeHead: head(r, info), Mountable: "no", Error: explainError(err), Reasons: []reasonDoc{}}, exitFailed, nil
+	}
+	v := newScanVolume(r, s)
+	v.Load.Seconds = time.Since(start).Seconds()
+	if s.Dirty || s.Mountable != "rw" || len(s.Reasons) > 0 {
+		return v, exitLeft, nil
+	}
+	return v, exitOK, nil
+}
+
+func newScanVolume(r region, s *vol.Scan) *scanVolumeDoc {
+	v := &scanVolumeDoc{volumeHead: head(r, s.Info), Mountable: s.Mountable, Dirty: s.Dirty, Reasons: []reasonDoc{},
+		Clusters: s.Clusters, clusterSize: s.ClusterSize,
+		Load: &loadDoc{Bytes: s.Load.Bytes, Reads: s.Load.Reads, Readahead: s.Load.Readahead}}
+	for _, reason := range s.Reasons {
+		v.Reasons = append(v.Reasons, reasonDoc(reason))
+	}
+	if s.Counted {
+		v.Free, v.Extents, v.LargestFree = &s.FreeClusters, &s.FreeExtents, &s.LargestFreeExtent
+	}
+	return v
+}
+
+func (a *app) printScan(d *scanDoc) {
+	if a.json {
+		a.printJSON(d)
+		return
+	}
+	for _, v := range d.Volumes {
+		name := region{part: v.Partition}.name(printable(d.Image))
+		switch {
+		case v.Error != "":
+			fmt.Fprintf(a.errw, "fatkit: %s: %s\n", name, printable(v.Error))
+		case v.Skipped != "":
+			if !a.quiet {
+				fmt.Fprintf(a.out, "%s: skipped: %s\n", name, printable(v.Skipped))
+			}
+		default:
+			a.printScanVolume(name, v)
+		}
+	}
+	_ = a.out.Flush() // bufio keeps the error for the last Flush
+}
+
+func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
+	for _, r := range v.Reasons {
+		fmt.Fprintf(a.out, "%s: %s %s\n", name, r.Code, printable(r.Message))
+	}
+	if a.quiet {
+		return
+	}
+	words := map[string]string{"rw": "mounts", "ro": "mounts read-only", "no": "does not mount"}
+	state := words[v.Mountable]
+	switch {
+	case v.Dirty:
+		state += ", but is marked dirty: check it first"
+	case len(v.Reasons) > 0 && v.Mountable == "rw":
+		state += ", but should be checked first"
+	case v.Mountable == "rw":
+		state += " cleanly"
+	}
+	fmt.Fprintf(a.out, "%s: %s: %s\n", name, describe(v.volumeHead), state)
+	if v.Free != nil {
+		fmt.Fprintf(a.out, "%s: %d of %d clusters free in %s, the largest %s\n", name, *v.Free, v.Clusters,
+			plural(*v.Extents, "extent", "extents"), humanize.IBytes(*v.LargestFree*uint64(max(v.clusterSize, 0))))
+	}
+	if a.verbose {
+		fmt.Fprintf(a.out, "%s: %s in %s, %s ahead, %.3f s\n", name, humanize.IBytes(uint64(v.Load.Bytes)),
+			plural(uint64(v.Load.Reads), "read", "reads"), humanize.IBytes(uint64(max(v.Load.Readahead, 0))), v.Load.Seconds)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// undoDoc is what undo --json prints.
+type undoDoc struct {
+	Schema string `json:"schema"`
+	Image  string `json:"image"`
+	Log    string `json:"log"`
+	State  string `json:"state"` // what the log was: armed, finished, incomplete
+	Label  string `json:"label"` // the run that is taken back
+	Blocks int    `json:"blocks"`
+	Bytes  int64  `json:"bytes_restored"`
+}
+
+func (a *app) undoCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "undo",
+		Usage:     "take the last run back, if it was interrupted or its log was kept",
+		ArgsUsage: "IMAGE",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "undo", Usage: "the undo log is `FILE`", DefaultText: "IMAGE" + undoSuffix},
+		},
+		Action: a.undo,
+	}
+}
+
+func (a *app) undo(c *cli.Context) error {
+	name, err := one(c)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("undo") && c.String("undo") == "" {
+		return usagef("--undo wants a file name")
+	}
+	return about(name, a.undoImage(c.Context, name, c.String("undo")))
+}
+
+func (a *app) undoImage(ctx context.Context, name, log string) (err error) {
+	im, err := a.open(name, dev.OpenOptions{Write: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, im.Close()) }()
+	j, err := a.journal(im.file.Path(), im.file.IsBlock(), log)
+	if err != nil {
+		return err
+	}
+	info, err := dev.ApplyUndo(ctx, j, im.file)
+	if errors.Is(err, fs.ErrNotExist) && log == "" {
+		return fmt.Errorf("%w: there is nothing to undo: no log %s", vol.ErrRequest, j.Name())
+	}
+	if err = a.tolerate(err); err != nil {
+		return err
+	}
+	d := undoDoc{Schema: "fatkit.undo/1", Image: name, Log: j.Name(), State: info.State.String(),
+		Label: info.Label, Blocks: info.Blocks, Bytes: info.Bytes}
+	a.printUndo(d, info.State)
+	return nil
+}
+
+func (a *app) printUndo(d undoDoc, state dev.UndoState) {
+	switch {
+	case a.json:
+		a.printJSON(d)
+	case a.quiet:
+	case state == dev.UndoIncomplete:
+		fmt.Fprintf(a.out, "%s: the run had not changed anything yet; its log is removed\n", printable(d.Image))
+	default:
+		fmt.Fprintf(a.out, "%s: taken back: %s\n", printable(d.Image), printable(d.Label))
+		if a.verbose {
+			fmt.Fprintf(a.out, "%s: %d bytes restored in %s from %s, which was %s\n", printable(d.Image), d.Bytes,
+				plural(uint64(d.Blocks), "place", "places"), printable(d.Log), d.State)
+		}
+	}
+}

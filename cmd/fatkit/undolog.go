@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// undoFlags are the flags of every command that changes a volume.
+type undoFlags struct {
+	file string // --undo
+	keep bool   // --keep-undo
+}
+
+func undoFlagList() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "undo", Usage: "write the undo log to `FILE` instead of IMAGE.fatkit-undo"},
+		toggle("keep the undo log, so that \"fatkit undo\" can take this run back", "keep-undo"),
+	}
+}
+
+func readUndoFlags(c *cli.Context) (undoFlags, error) {
+	u := undoFlags{file: c.String("undo"), keep: c.Bool("keep-undo")}
+	if c.IsSet("undo") && u.file == "" {
+		return u, usagef("--undo wants a file name")
+	}
+	return u, nil
+}
+
+// undoSuffix is what the name of an undo log ends in.
+const undoSuffix = ".fatkit-undo"
+
+// journal is the undo log of the image path: beside it or, for a block device,
+// which has no place beside it that survives a reboot, among the user's state.
+// Links are followed, so that a log is found whatever name the image is given.
+func (a *app) journal(path string, block bool, explicit string) (dev.Journal, error) {
+	if explicit != "" {
+		return dev.FileJournal(explicit), nil
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if !block {
+		return dev.FileJournal(path + undoSuffix), nil
+	}
+	state := a.getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home := a.getenv("HOME")
+		if home == "" {
+			return nil, usagef("neither XDG_STATE_HOME nor HOME is set, so there is no place for the undo log: name one with --undo")
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimPrefix(path, "/dev/"))
+	return dev.FileJournal(filepath.Join(state, "fatkit", name+undoSuffix)), nil
+}
+
+// reportUndo tells a user who only reads of a log that waits to be applied.
+func (a *app) reportUndo(im *image, j dev.Journal) {
+	info, err := dev.InspectUndo(j, im.file)
+	switch {
+	case err != nil:
+		a.note("%s: %v", j.Name(), err)
+	case info.State == dev.UndoArmed:
+		a.note("%s: a run (%s) was interrupted while it wrote; what follows is the state it left.\n"+
+			"fatkit: \"fatkit undo %s\" restores the state before it, and so does any command that writes.",
+			im.arg, info.Label, im.arg)
+	case info.State == dev.UndoDamaged:
+		a.note("%s: %v", j.Name(), info.State.Err())
+	}
+}
+
+// settleUndo does what an undo log found beside an image calls for before
+// anything is written: an interrupted run is taken back, one that never began
+// is forgotten, and what we must not touch is an error. With strict a kept log
+// is one, too.
+func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict bool) error {
+	info, err := dev.InspectUndo(j, im.file)
+	if err != nil {
+		return err
+	}
+	switch info.State {
+	case dev.UndoNone:
+		return nil
+	case dev.UndoIncomplete:
+		a.note("%s: removing %s: its run was stopped before it changed anything", im.arg, j.Name())
+		return j.Remove()
+	case dev.UndoArmed:
+		a.note("%s: a run (%s) was interrupted while it wrote; restoring the state before it from %s", im.arg, info.Label, j.Name())
+		_, err := dev.ApplyUndo(ctx, j, im.file)
+		return a.tolerate(err)
+	case dev.UndoFinished, dev.UndoStale:
+		if strict {
+			return kept(im, j)
+		}
+		return nil
+	}
+	return fmt.Errorf("%s: %w; if it is of no use any more, remove it", j.Name(), info.State.Err())
+}
+
+// kept refuses to write over a log that the user asked to keep.
+func kept(im *image, j dev.Journal) error {
+	return fmt.Errorf("%w: %s is the kept undo log of a run before; remove it, take that run back with \"fatkit undo %s\", or name another log with --undo",
+		vol.ErrRequest, j.Name(), im.arg)
+}
+
+// tolerate lets a change pass that is done and durable where only its undo log
+// could not be removed.
+func (a *app) tolerate(err error) error {
+	if errors.Is(err, dev.ErrUndoLeft) {
+		a.note("%v", err)
+		return nil
+	}
+	return err
+}
+
+// commit writes a transaction through the undo log j.
+func (a *app) commit(ctx context.Context, im *image, txn *dev.Txn, j dev.Journal, keep bool) (dev.CommitStats, error) {
+	if !txn.Dirty() {
+		return dev.CommitStats{}, nil
+	}
+	if im.file.IsBlock() {
+		if err := os.MkdirAll(filepath.Dir(j.Name()), 0o700); err != nil {
+			return dev.CommitStats{}, fmt.Errorf("undo log: %w", err)
+		}
+	}
+	m := a.newMeter("writing")
+	defer m.clear()
+	stats, err := txn.Commit(ctx, dev.CommitOptions{
+		Undo: j, Keep: keep, Label: "fatkit " + a.command, Progress: m.update,
+	})
+	if errors.Is(err, dev.ErrUndoExists) {
+		return stats, kept(im, j)
+	}
+	if err = a.tolerate(err); err == nil && keep {
+		a.note("%s: \"fatkit undo %s\" takes this run back, from %s", im.arg, im.arg, j.Name())
+	}
+	return stats, err
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// freeStep is how much is zeroed in one go, so that Ctrl-C is heard.
+const freeStep = 64 << 20
+
+// runFree zeroes what belongs to no file, straight on the image: what free
+// clusters hold is no part of the volume, so there is nothing to undo.
+func (r *zeroRun) runFree(ctx context.Context) (err error) {
+	start := time.Now()
+	t, err := r.a.openTarget(ctx, r.image, r.undo, r.dryRun)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	if r.punch && !t.file.Limits().Holes {
+		return requestf("holes cannot be made in it, so --punch cannot be done; without it zeros are written")
+	}
+	d, err := t.region.volume(t.file)
+	if err != nil {
+		return err
+	}
+	if err := r.clean(ctx, t, d); err != nil {
+		return err
+	}
+	now, err := r.a.clock()
+	if err != nil {
+		return err
+	}
+	v, err := t.drv.Open(ctx, d, vol.OpenOptions{Now: now})
+	if err != nil {
+		return err
+	}
+	free, err := r.zeroFree(ctx, v, d)
+	if err != nil {
+		return r.half(err, free)
+	}
+	r.print(&zeroDoc{Schema: "fatkit.zero/1", Image: r.image, DryRun: r.dryRun, Type: v.Info().Type,
+		Files: []zeroedFileDoc{}, Free: free, Seconds: time.Since(start).Seconds()})
+	return nil
+}
+
+// clean refuses a volume that is not sound: what it says is free may not be.
+func (r *zeroRun) clean(ctx context.Context, t *target, d dev.Device) error {
+	m := r.a.newMeter("checking")
+	defer m.clear()
+	res, err := vol.Fsck(ctx, d, t.drv, vol.CheckOptions{}, nil, &checkSink{meter: m, image: r.image})
+	if err != nil {
+		return err
+	}
+	for _, o := range res.Outcomes {
+		if o.Severity >= vol.SevError {
+			return fmt.Errorf("%w: %s %s", vol.ErrDirty, o.Code, o.Message())
+		}
+	}
+	return nil
+}
+
+// zeroFree goes over the free ranges of v, which lies on d.
+func (r *zeroRun) zeroFree(ctx context.Context, v vol.Volume, d dev.Device) (*freeDoc, error) {
+	m := r.a.newMeter("zeroing free space")
+	defer m.clear()
+	doc := &freeDoc{}
+	total, err := v.FreeRanges(ctx, r.slack, func(at dev.Range) error {
+		for !at.Empty() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			step := dev.Range{Off: at.Off, Len: min(at.Len, freeStep)}
+			if err := r.zeroRange(d, step, doc); err != nil {
+				return err
+			}
+			m.update(step.End(), d.Size())
+			at = dev.Range{Off: step.End(), Len: at.Len - step.Len}
+		}
+		return nil
+	})
+	doc.Clusters, doc.Runs = total.Clusters, total.Runs
+	if err == nil && !r.dryRun {
+		err = d.Sync()
+	}
+	return doc, err
+}
+
+// zeroRange zeroes at and counts what was not a hole already.
+func (r *zeroRun) zeroRange(d dev.Device, at dev.Range, doc *freeDoc) error {
+	n := dataIn(d, at)
+	holes := !r.write && d.Limits().Holes
+	switch {
+	case r.dryRun:
+	case r.write:
+		if err := dev.ZeroKeep(d, at); err != nil {
+			return err
+		}
+	default:
+		if err := d.Zero(at); err != nil {
+			return err
+		}
+		// The file system below may only now have said that it cannot.
+		holes = d.Limits().Holes
+	}
+	if holes {
+		doc.BytesPunched += n
+	} else {
+		doc.BytesWritten += n
+	}
+	return nil
+}
+
+// dataIn is how many bytes of r on d are no hole.
+func dataIn(d dev.Device, r dev.Range) int64 {
+	var n int64
+	for !r.Empty() {
+		data := d.NextData(r.Off).Intersect(r)
+		n += data.Len
+		if data.Empty() {
+			break
+		}
+		r = dev.Range{Off: data.End(), Len: r.End() - data.End()}
+	}
+	return n
+}
+
+// half says what has been done when the work ends early.
+func (r *zeroRun) half(err error, free *freeDoc) error {
+	if n := free.BytesPunched + free.BytesWritten; n > 0 && !r.dryRun {
+		r.a.note("%s: %d bytes of free clusters are zeros already; files and metadata are as they were", r.image, n)
+	}
+	return err
+}
