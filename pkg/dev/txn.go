@@ -53,8 +53,10 @@ type staged struct {
 var _ Device = (*Txn)(nil)
 
 // Begin starts a transaction over base. A read-only base is fine for a dry
-// run: only Commit fails then, with ErrReadOnly. The base must not be written
-// by others while the transaction lives.
+// run: only Commit fails then, with ErrReadOnly.
+//
+// While anything is staged the base must not be written by others, least of
+// all within the 4 KiB around it: a staged page is a copy of all of the page.
 func Begin(base Device) *Txn {
 	t := &Txn{base: base, size: base.Size()}
 	t.arena.limit = DefaultStaged
@@ -86,9 +88,23 @@ func (t *Txn) Readahead(r Range) { t.base.Readahead(r) }
 // pageLen is the length of a page in bytes, shorter at the end of the device.
 func (t *Txn) pageLen(page int64) int { return int(min(txnPage, t.size-page*txnPage)) }
 
-// bytes is the range of the pages [first, end), cut at the end of the device.
+// bytes is the range of the pages [first, end), cut at the end of the device,
+// whose size may be the largest there is.
 func (t *Txn) bytes(first, end int64) Range {
-	return Range{Off: first * txnPage, Len: min(end*txnPage, t.size) - first*txnPage}
+	to := t.size
+	if end <= t.size/txnPage {
+		to = end * txnPage
+	}
+	return Range{Off: first * txnPage, Len: to - first*txnPage}
+}
+
+// pagesTo is how many pages the first off bytes touch.
+func pagesTo(off int64) int64 {
+	n := off / txnPage
+	if off%txnPage != 0 {
+		n++
+	}
+	return n
 }
 
 // ReadAt reads the staged state: see Device.
@@ -192,7 +208,7 @@ func (t *Txn) stage(p []byte, off int64) (n int, err error) {
 		t.touched = true
 	}
 	if fresh {
-		t.spans.put(span{first: first, end: (off + int64(n) + txnPage - 1) / txnPage})
+		t.spans.put(span{first: first, end: pagesTo(off + int64(n))})
 	}
 	return n, err
 }
@@ -251,9 +267,9 @@ func (t *Txn) Zero(r Range) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	first, end := (r.Off+txnPage-1)/txnPage, r.End()/txnPage
+	first, end := pagesTo(r.Off), r.End()/txnPage
 	if r.End() == t.size {
-		end = (t.size + txnPage - 1) / txnPage
+		end = pagesTo(t.size)
 	}
 	if first >= end {
 		return t.zeroParts(r)
@@ -275,7 +291,7 @@ func (t *Txn) Zero(r Range) error {
 func (t *Txn) zeroParts(r Range) error {
 	for r.Len > 0 {
 		page := r.Off / txnPage
-		n := min(r.Len, (page+1)*txnPage-r.Off)
+		n := min(r.Len, txnPage-r.Off%txnPage)
 		if sp, ok := t.spans.at(page); !ok || !sp.zero {
 			if _, err := t.stage(make([]byte, n), r.Off); err != nil {
 				return err

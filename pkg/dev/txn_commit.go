@@ -65,10 +65,8 @@ type commit struct {
 // (nothing was written), ErrNotRestored (the log is kept, see ApplyUndo), and
 // ErrUndoLeft, which is all but success: the changes are written and durable.
 func (t *Txn) Commit(ctx context.Context, o CommitOptions) (CommitStats, error) {
-	t.mu.RLock()
 	c := &commit{t: t, ctx: ctx, o: o, base: Range{Off: -1}}
 	err := c.run()
-	t.mu.RUnlock()
 	if err == nil || errors.Is(err, ErrUndoLeft) {
 		c.progress(c.total - c.done) // what did not differ took no step
 		t.Rollback()                 // what was staged is in the base
@@ -77,6 +75,8 @@ func (t *Txn) Commit(ctx context.Context, o CommitOptions) (CommitStats, error) 
 }
 
 func (c *commit) run() error {
+	c.t.mu.RLock()
+	defer c.t.mu.RUnlock()
 	if c.t.spans.empty() {
 		return nil
 	}

@@ -66,10 +66,10 @@ func (c *commit) nextData(at, end int64) (int64, int64) {
 	if c.base.Off < 0 || c.base.Len > 0 && c.base.End() <= pos {
 		c.base = c.t.base.NextData(pos)
 	}
-	if c.base.Len <= 0 || c.base.Off >= end*txnPage {
+	if c.base.Len <= 0 || c.base.Off >= c.t.bytes(at, end).End() {
 		return end, end
 	}
-	return max(at, c.base.Off/txnPage), min(end, (c.base.End()+txnPage-1)/txnPage)
+	return max(at, c.base.Off/txnPage), min(end, pagesTo(c.base.End()))
 }
 
 // diffHole handles staged pages over a hole: at most commitRun of them.

@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
+	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -282,11 +287,140 @@ func TestTxnZeroIsCheap(t *testing.T) {
 	}
 }
 
+// TestTxnLargest is at the end of the largest device there can be.
+func TestTxnLargest(t *testing.T) {
+	huge := hollow{size: math.MaxInt64}
+	txn := dev.Begin(huge)
+	must(t, write(txn, huge.size-3, 3), txn.Zero(dev.Range{Off: huge.size - 2, Len: 2}), write(txn, huge.size-1, 1))
+	p := make([]byte, 4)
+	if _, err := txn.ReadAt(p, huge.size-4); err != nil || string(p) != "\x00\xa5\x00\xa5" {
+		t.Errorf("read %q, %v", p, err)
+	}
+	must(t, txn.Zero(dev.Range{Len: huge.size}))
+	if got := txn.DirtyBytes(); got != huge.size {
+		t.Errorf("%d bytes are dirty", got)
+	}
+	if got := txn.NextData(5); got.Len != 0 {
+		t.Errorf("data at %v", got)
+	}
+	must(t, write(txn, huge.size-1, 1))
+	if got, want := txn.NextData(5), (dev.Range{Off: huge.size / 4096 * 4096, Len: 4095}); got != want {
+		t.Errorf("data at %v, want %v", got, want)
+	}
+	j := devtest.NewWorld(huge).Journal()
+	if err := commitWith(txn, dev.CommitOptions{Undo: j}); !errors.Is(err, errHollow) || errors.Is(err, dev.ErrNotRestored) {
+		t.Errorf("commit: %v", err)
+	}
+}
+
+// TestTxnAcrossSlabs commits a run of pages that no slab begins with.
+func TestTxnAcrossSlabs(t *testing.T) {
+	m := dev.NewMem(8 << 20)
+	txn := dev.Begin(m)
+	model := make([]byte, 3<<20)
+	fill(model, rand.New(rand.NewPCG(1, 1)))
+	_, err := txn.WriteAt(model, 1<<20)
+	must(t, write(txn, 0, 4096), err, write(txn, 7<<20, 4096))
+	must(t, commitWith(txn, dev.CommitOptions{}))
+	if got := contents(t, m)[1<<20:][:len(model)]; !bytes.Equal(got, model) {
+		t.Error("the base holds something else")
+	}
+}
+
+// TestTxnReusesPages zeroes what it staged again and again, with no place to
+// spill to.
+func TestTxnReusesPages(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", missing)
+	t.Setenv("TMP", missing)
+	txn := dev.Begin(dev.NewMem(8 << 20))
+	txn.SpillAfter(2 << 20)
+	for i := range int64(20) {
+		r := dev.Range{Off: i << 16, Len: 2 << 20}
+		must(t, write(txn, r.Off, int(r.Len)), txn.Zero(r))
+	}
+}
+
+// TestTxnConcurrent reads while another writes, commits and rolls back; the
+// race detector is the judge.
+func TestTxnConcurrent(t *testing.T) {
+	txn := dev.Begin(dev.NewMem(4 << 20))
+	txn.SpillAfter(1 << 20)
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for i := range 4 {
+		readers.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(i), 0))
+			p := make([]byte, 64<<10)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := txn.ReadAt(p[:1+rnd.IntN(len(p)-1)], rnd.Int64N(3<<20)); err != nil {
+					t.Error(err)
+					return
+				}
+				txn.NextData(rnd.Int64N(4 << 20))
+				txn.DirtyBytes()
+			}
+		})
+	}
+	rnd := rand.New(rand.NewPCG(5, 5))
+	for i := range 300 {
+		must(t, write(txn, rnd.Int64N(3<<20), 1+rnd.IntN(300<<10)), txn.Zero(dev.Range{Off: rnd.Int64N(3 << 20), Len: 50_000}))
+		switch i % 50 {
+		case 20:
+			must(t, commitWith(txn, dev.CommitOptions{}))
+		case 40:
+			txn.Rollback()
+		}
+	}
+	close(stop)
+	readers.Wait()
+}
+
+// TestTxnSpillFails has no place for the temporary file.
+func TestTxnSpillFails(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", missing)
+	t.Setenv("TMP", missing)
+	txn := dev.Begin(dev.NewMem(8 << 20))
+	txn.SpillAfter(2 << 20)
+	must(t, write(txn, 0, 2<<20))
+	want := contents(t, txn)
+	var e *dev.Error
+	if err := write(txn, 2<<20, 4096); !errors.As(err, &e) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if !bytes.Equal(contents(t, txn), want) {
+		t.Error("the write that failed has changed something")
+	}
+	txn.Rollback()
+	must(t, write(txn, 0, 2<<20))
+}
+
+// TestTxnSpillLeavesNothing looks for the temporary file.
+func TestTxnSpillLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir)
+	txn := dev.Begin(dev.NewMem(8 << 20))
+	txn.SpillAfter(1 << 20)
+	must(t, write(txn, 0, 8<<20), txn.Close())
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+var errHollow = errors.New("not here")
+
 // hollow is a device of nothing but a hole.
 type hollow struct{ size int64 }
 
 func (h hollow) ReadAt(p []byte, off int64) (int, error)  { clear(p); return len(p), nil }
-func (h hollow) WriteAt(p []byte, off int64) (int, error) { return 0, errors.New("not here") }
+func (h hollow) WriteAt(p []byte, off int64) (int, error) { return 0, errHollow }
 func (h hollow) Size() int64                              { return h.size }
 func (h hollow) Limits() dev.Limits                       { return dev.Limits{} }
 func (h hollow) NextData(off int64) dev.Range             { return dev.Range{Off: max(off, h.size)} }

@@ -3,7 +3,9 @@ package dev_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"testing"
@@ -47,9 +49,99 @@ func mend(b []byte) []byte {
 	}
 	binary.LittleEndian.PutUint32(b[40:], sum)
 	binary.LittleEndian.PutUint32(b[508:], crc32.Checksum(b[:508], table))
-	copy(b[520:524], b[508:512])
-	binary.LittleEndian.PutUint32(b[524:], crc32.Checksum(b[512:524], table))
+	if b[512] != 0 {
+		copy(b[520:524], b[508:512])
+		binary.LittleEndian.PutUint32(b[524:], crc32.Checksum(b[512:524], table))
+	}
 	return b
+}
+
+// record is one of a log made by hand, its checksums missing.
+func record(off, n int64, kind uint32, payload int) []byte {
+	b := make([]byte, 32+payload)
+	binary.LittleEndian.PutUint64(b[0:], uint64(off))
+	binary.LittleEndian.PutUint64(b[8:], uint64(n))
+	binary.LittleEndian.PutUint32(b[16:], kind)
+	return b
+}
+
+// TestUndoHostile has logs whose checksums are right, but that promise what
+// they do not hold, or would write where they must not.
+func TestUndoHostile(t *testing.T) {
+	image := speckled(100_000, 7)
+	tests := []struct {
+		name    string
+		records [][]byte
+		spoil   func(b []byte) []byte
+		want    dev.UndoState
+	}{
+		{"good", [][]byte{record(80_000, 100, 1, 100), record(80_100, 19_900, 2, 0)}, nil, dev.UndoArmed},
+		{"empty", nil, nil, dev.UndoArmed},
+		{"behind the end", [][]byte{record(80_000, 20_001, 2, 0)}, nil, dev.UndoDamaged},
+		{"negative offset", [][]byte{record(-1, 10, 2, 0)}, nil, dev.UndoDamaged},
+		{"overflow", [][]byte{record(1<<62, 1<<62, 2, 0)}, nil, dev.UndoDamaged},
+		{"no length", [][]byte{record(80_000, 0, 2, 0)}, nil, dev.UndoDamaged},
+		{"kind", [][]byte{record(80_000, 10, 3, 0)}, nil, dev.UndoDamaged},
+		{"overlap", [][]byte{record(80_000, 100, 2, 0), record(80_099, 1, 2, 0)}, nil, dev.UndoDamaged},
+		{"order", [][]byte{record(90_000, 100, 2, 0), record(80_000, 1, 2, 0)}, nil, dev.UndoDamaged},
+		{"huge payload", [][]byte{record(0, 90_000, 1, 100)}, nil, dev.UndoDamaged},
+		{"rest", [][]byte{record(80_000, 100, 2, 0), make([]byte, 7)}, func(b []byte) []byte { b[24] = 1; return b }, dev.UndoDamaged},
+		{"fewer records", [][]byte{record(80_000, 100, 2, 0)}, func(b []byte) []byte { b[24] = 0; return b }, dev.UndoDamaged},
+		{"more records", [][]byte{record(80_000, 100, 2, 0)}, func(b []byte) []byte { b[24] = 2; return b }, dev.UndoDamaged},
+		{"very many records", nil, func(b []byte) []byte { b[30] = 1; return b }, dev.UndoDamaged},
+		{"longer", nil, func(b []byte) []byte { b[34] = 1; return b }, dev.UndoDamaged},
+		{"negative length", nil, func(b []byte) []byte { b[39] = 0x80; return b }, dev.UndoDamaged},
+		{"label", nil, func(b []byte) []byte { b[13] = 2; return b }, dev.UndoDamaged},
+		{"longer file", nil, func(b []byte) []byte { return append(b, 1, 2, 3) }, dev.UndoArmed},
+		{"larger image", nil, func(b []byte) []byte { b[22] = 1; return b }, dev.UndoForeign},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := make([]byte, 4096)
+			copy(b, "FATKITUN\x01")
+			for _, r := range tt.records {
+				b = append(b, r...)
+			}
+			binary.LittleEndian.PutUint64(b[16:], uint64(image.Size()))
+			binary.LittleEndian.PutUint64(b[24:], uint64(len(tt.records)))
+			binary.LittleEndian.PutUint64(b[32:], uint64(len(b)))
+			sum := sha256.Sum256(image.b[:64<<10])
+			copy(b[48:], sum[:])
+			if tt.spoil != nil {
+				b = tt.spoil(b)
+			}
+			b = mend(b)
+			w := devtest.NewWorld(image)
+			lf, err := w.Journal().Create()
+			must(t, err)
+			_, err = lf.WriteAt(b, 0)
+			must(t, err)
+			info, err := dev.ApplyUndo(context.Background(), w.Journal(), w.Device())
+			if info.State != tt.want || !errors.Is(err, tt.want.Err()) {
+				t.Errorf("%+v, %v, want %v", info, err, tt.want)
+			}
+			if d, err := devtest.Diff(w.Device(), image); err != nil || d.Len > 0 && info.State.Err() != nil {
+				t.Errorf("the image has changed at %v (%v)", d, err)
+			}
+		})
+	}
+}
+
+// TestUndoForeignRecord has a record of another log in the place of one.
+func TestUndoForeignRecord(t *testing.T) {
+	w := cutMidway(t)
+	b := logOf(t, w)
+	other := bytes.Clone(b)
+	other[4096]++ // one byte further
+	other = mend(other)
+	copy(b[4096:4096+32], other[4096:])
+	lf, err := w.Journal().Open()
+	must(t, err)
+	_, err = lf.WriteAt(b, 0)
+	must(t, err)
+	if info, err := dev.InspectUndo(w.Journal(), w.Device()); err != nil || info.State != dev.UndoDamaged {
+		t.Errorf("%+v, %v", info, err)
+	}
 }
 
 // FuzzUndoLog inspects and applies any bytes as a log: no panic, no memory

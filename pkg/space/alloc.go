@@ -43,10 +43,10 @@ type Groups struct {
 	shift  uint // a group is 1<<shift units
 	groups []group
 
-	_    [64]byte // what is above is only read: keep it off the busy line
-	free atomic.Uint64
+	_    [64]byte      // what is above is only read: keep it off busy lines
 	goal atomic.Uint64 // where a request without a goal begins: a hint
 	_    [64]byte
+	free counter
 
 	pending pending
 }
@@ -66,13 +66,11 @@ func NewAllocator(m *Map, o Options) *Groups {
 	g := &Groups{m: m, shift: groupShift(m.Len(), o.GroupUnits)}
 	size := uint64(1) << g.shift
 	g.groups = make([]group, (m.Len()+size-1)>>g.shift)
-	var free uint64
 	for i := range g.groups {
 		start, end := g.bounds(i)
 		g.groups[i].load(m, start, end)
-		free += uint64(g.groups[i].free)
+		g.free.add(i, uint64(g.groups[i].free))
 	}
-	g.free.Store(free)
 	g.goal.Store(uint64(o.Goal))
 	return g
 }
@@ -85,11 +83,12 @@ func groupShift(n uint64, want uint32) uint {
 	return uint(min(max(minGroupShift, bits.Len64(n/minGroups)-1), maxGroupShift))
 }
 
-// Free is how many units can be allocated now.
-func (g *Groups) Free() uint64 { return g.free.Load() }
+// Free is how many units can be allocated now. It is exact as of the calls that
+// have returned; of those under way at the same time some may be in it.
+func (g *Groups) Free() uint64 { return g.free.sum() }
 
-// Alloc serves r in one batch and appends the extents, in the order in which
-// a file should use them, to dst. On an error dst comes back as it was and
+// Alloc serves r in one batch (lesson 1) and appends the extents, in the order
+// in which a file should use them, to dst. On an error dst comes back as it was and
 // nothing is allocated.
 //
 // If one free run is long enough, the first such at or after the goal is
@@ -104,21 +103,46 @@ func (g *Groups) Free() uint64 { return g.free.Load() }
 //
 // Errors: ErrNoSpace, ErrNotContiguous.
 func (g *Groups) Alloc(dst []Extent, r Request) ([]Extent, error) {
+	return g.allocFrom(&g.goal, dst, r)
+}
+
+// Stream is the allocator with a goal of its own for requests that have none.
+// Goroutines that allocate at the same time do it fastest with a stream each:
+// they part by themselves, as each leaves a group in which it meets another.
+type Stream struct {
+	*Groups
+	_    [64]byte
+	goal atomic.Uint64
+	_    [64]byte
+}
+
+var _ Allocator = (*Stream)(nil)
+
+// Stream returns a new stream; it begins where g itself would go on.
+func (g *Groups) Stream() *Stream {
+	s := &Stream{Groups: g}
+	s.goal.Store(g.goal.Load())
+	return s
+}
+
+// Alloc is Groups.Alloc with the goal of the stream.
+func (s *Stream) Alloc(dst []Extent, r Request) ([]Extent, error) {
+	return s.allocFrom(&s.goal, dst, r)
+}
+
+// allocFrom is Alloc where hint is the goal of requests that have none.
+func (g *Groups) allocFrom(hint *atomic.Uint64, dst []Extent, r Request) ([]Extent, error) {
 	if r.Units == 0 {
 		return dst, nil
 	}
-	if uint64(r.Units) > g.free.Load() {
-		return dst, ErrNoSpace
+	if r.Goal != 0 || r.Exact {
+		return g.alloc(dst, r, uint64(r.Goal), false)
 	}
-	goal, stream := uint64(r.Goal), r.Goal == 0 && !r.Exact
-	if stream {
-		goal = g.goal.Load()
-	}
-	es, err := g.alloc(dst, r, goal, stream)
-	if stream && err == nil {
+	es, err := g.alloc(dst, r, hint.Load(), true)
+	if err == nil {
 		// Another goroutine's goal may be overwritten here. That costs
 		// nothing but a longer search, so no lock guards it (lesson 2).
-		g.goal.Store(es[len(es)-1].End())
+		hint.Store(es[len(es)-1].End())
 	}
 	return es, err
 }
@@ -132,7 +156,7 @@ func (g *Groups) alloc(dst []Extent, r Request, goal uint64, stream bool) ([]Ext
 			return append(dst, e), nil
 		}
 		if r.Contiguous {
-			return dst, ErrNotContiguous
+			return dst, g.refusal(r)
 		}
 		return g.allocAll(dst, r, goal)
 	}
@@ -174,7 +198,7 @@ func (g *Groups) claimAt(from, end uint64) (Extent, bool) {
 func (g *Groups) allocAll(dst []Extent, r Request, goal uint64) ([]Extent, error) {
 	g.lockAll()
 	defer g.unlockAll()
-	if uint64(r.Units) > g.free.Load() {
+	if uint64(r.Units) > g.free.sum() {
 		return dst, ErrNoSpace
 	}
 	f := newFit(r)
@@ -203,7 +227,15 @@ func (g *Groups) allocAll(dst []Extent, r Request, goal uint64) ([]Extent, error
 	for _, e := range es[len(dst):] {
 		g.give(e)
 	}
-	return dst, ErrNotContiguous
+	return dst, g.refusal(r)
+}
+
+// refusal is the error for a request that cannot be served.
+func (g *Groups) refusal(r Request) error {
+	if uint64(r.Units) > g.free.sum() {
+		return ErrNoSpace
+	}
+	return ErrNotContiguous
 }
 
 // fit is what an extent must be like.

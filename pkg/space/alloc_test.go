@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func rep(s string, n int) string { return strings.Repeat(s, n) }
@@ -39,6 +41,7 @@ func TestAlloc(t *testing.T) {
 
 		{"fewest", "..X...X.X....", Request{Units: 6}, []Extent{{0, 2}, {9, 4}}, nil},
 		{"shortest rest", "..X...X.X....", Request{Units: 5}, []Extent{{7, 1}, {9, 4}}, nil},
+		{"shortest rest, first of equal ones", "....X...X...X....", Request{Units: 6}, []Extent{{0, 4}, {5, 2}}, nil},
 		{"order from goal", "..X...X.X....", Request{Units: 7, Goal: 8}, []Extent{{9, 4}, {3, 3}}, nil},
 		{"of equal ones from goal", "..X..X..X..", Request{Units: 4, Goal: 5}, []Extent{{6, 2}, {9, 2}}, nil},
 		{"all there is", ".X.X.", Request{Units: 3, Goal: 1}, []Extent{{2, 1}, {4, 1}, {0, 1}}, nil},
@@ -105,6 +108,25 @@ func TestStreamGoal(t *testing.T) {
 	}
 }
 
+// TestStreamsPart: a stream that meets another moves on and stays apart.
+func TestStreamsPart(t *testing.T) {
+	g := NewAllocator(NewMap(1000), Options{GroupUnits: 64, Goal: 10})
+	a, b := g.Stream(), g.Stream()
+	alloc := func(s *Stream, want Extent) {
+		t.Helper()
+		es, err := s.Alloc(nil, Request{Units: 5})
+		if err != nil || es[0] != want {
+			t.Errorf("%v, %v, want %v", es, err, want)
+		}
+	}
+	alloc(a, Extent{10, 5})
+	g.groups[0].mu.Lock() // as if a were at it
+	alloc(b, Extent{64, 5})
+	g.groups[0].mu.Unlock()
+	alloc(b, Extent{69, 5})
+	alloc(a, Extent{15, 5})
+}
+
 // TestGoalPassesBusyGroup: while somebody holds the group of the goal, a
 // request without a goal is served elsewhere at once.
 func TestGoalPassesBusyGroup(t *testing.T) {
@@ -138,6 +160,7 @@ func TestRelease(t *testing.T) {
 		{"twice", []Extent{{10, 5}, {30, 1}, {10, 5}}, nil, ErrReleasedTwice},
 		{"twice in a row", []Extent{{10, 5}, {10, 5}}, nil, ErrReleasedTwice},
 		{"overlap", []Extent{{10, 5}, {30, 1}, {9, 2}}, nil, ErrReleasedTwice},
+		{"overlap across groups", []Extent{{64, 1}, {60, 10}}, nil, ErrReleasedTwice},
 		{"twice by merging", []Extent{{10, 5}, {30, 1}, {8, 2}, {10, 1}}, nil, ErrReleasedTwice},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -205,6 +228,38 @@ func TestPending(t *testing.T) {
 		t.Errorf("release after Commit: %v", err)
 	}
 	checkSummary(t, g)
+}
+
+// TestTally compares the choice among run lengths, beyond those counted in an
+// array too, with sorting them.
+func TestTally(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.SampledFrom([]int{3, 1030, 5000}).Draw(t, "most")
+		lens := rapid.SliceOfN(rapid.Uint32Range(1, uint32(most)), 1, 60).Draw(t, "lengths")
+		need := rapid.Uint64Range(1, uint64(len(lens)*most)).Draw(t, "need")
+		ta := tally{need: need, low: 1}
+		for _, n := range lens {
+			ta.add(n)
+		}
+		var want choice
+		var sum uint64
+		slices.SortFunc(lens, func(a, b uint32) int { return int(b) - int(a) })
+		for i := 0; i < len(lens) && sum < need; i++ {
+			if lens[i] != want.atLeast {
+				want.atLeast, want.equal = lens[i], 0
+			}
+			want.equal++
+			want.runs++
+			sum += uint64(lens[i])
+		}
+		if sum < need {
+			want = choice{}
+		}
+		got, ok := ta.choice()
+		if got != want || ok != (sum >= need) {
+			t.Fatalf("%+v, %v, want %+v", got, ok, want)
+		}
+	})
 }
 
 func TestGroupShift(t *testing.T) {

@@ -53,68 +53,56 @@ func BenchmarkAlloc(b *testing.B) {
 }
 
 // BenchmarkParallelAlloc has goroutines allocate and release small runs in a
-// half-full map: groups with a lock each and a goal without one, against one
-// mutex for all of it (lesson 2). "streams" gives each goroutine goals of its
-// own, as files that grow have; "shared" leaves the goal to the allocator.
+// half-full map: groups with a lock each and a goal without one, the same with
+// a goal for each goroutine, and one mutex for all of it (lesson 2).
 func BenchmarkParallelAlloc(b *testing.B) {
-	const units = 1 << 22
-	for _, goal := range []string{"streams", "shared"} {
-		for _, kind := range []string{"groups", "mutex"} {
-			for _, workers := range []int{1, 2, 4, 8} {
-				b.Run(fmt.Sprintf("%s/%s/%d", goal, kind, workers), func(b *testing.B) {
-					g := NewAllocator(fragmented(units, 200, 1), Options{})
-					var a Allocator = g
-					if kind == "mutex" {
-						a = &oneLock{g: g}
+	for _, kind := range []string{"groups", "streams", "mutex"} {
+		for _, workers := range []int{1, 2, 4, 8} {
+			b.Run(fmt.Sprintf("%s/%d", kind, workers), func(b *testing.B) {
+				g := NewAllocator(fragmented(1<<22, 200, 1), Options{})
+				one := &oneLock{g: g}
+				var wg sync.WaitGroup
+				b.ResetTimer()
+				for id := range workers {
+					var a Allocator
+					switch kind {
+					case "groups":
+						a = g
+					case "streams":
+						a = g.Stream()
+					case "mutex":
+						a = one
 					}
-					var wg sync.WaitGroup
-					b.ResetTimer()
-					for id := range workers {
-						s := stream{a: a, r: rand.New(rand.NewPCG(1, uint64(id))), own: goal == "streams"}
-						s.goal = uint32(1 + id*units/workers)
-						wg.Go(func() {
-							if err := s.run((b.N + id) / workers); err != nil {
-								b.Error(err)
-							}
-						})
-					}
-					wg.Wait()
-				})
-			}
+					wg.Go(func() {
+						if err := churn(a, (b.N+id)/workers, uint64(id)); err != nil {
+							b.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+			})
 		}
 	}
 }
 
-// stream is one goroutine's part of a benchmark.
-type stream struct {
-	a    Allocator
-	r    *rand.Rand
-	own  bool // it has a goal
-	goal uint32
-}
-
-// run does n allocations of 1 … 16 units. Every 64 they are released, every
+// churn does n allocations of 1 … 16 units. Every 64 they are released, every
 // 1024 the releases are committed.
-func (s *stream) run(n int) error {
+func churn(a Allocator, n int, seed uint64) error {
+	r := rand.New(rand.NewPCG(1, seed))
 	var held []Extent
 	for i := range n {
-		req := Request{Units: 1 + s.r.Uint32N(16)}
-		if s.own {
-			req.Goal = s.goal
-		}
 		var err error
-		if held, err = s.a.Alloc(held, req); err != nil {
+		if held, err = a.Alloc(held, Request{Units: 1 + r.Uint32N(16)}); err != nil {
 			return err
 		}
-		s.goal = uint32(held[len(held)-1].End())
 		if i%64 == 63 {
-			if err := s.a.Release(held); err != nil {
+			if err := a.Release(held); err != nil {
 				return err
 			}
 			held = held[:0]
 		}
 		if i%1024 == 1023 {
-			s.a.Commit()
+			a.Commit()
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package space
 import (
 	"iter"
 	"sync"
+	"sync/atomic"
 )
 
 // group is a part of the map with a lock of its own and a summary by which a
@@ -21,6 +22,26 @@ type group struct {
 	largest uint32
 
 	_ [40]byte // a cache line each, so that neighbours don't disturb
+}
+
+// counter counts the free units of all groups. A single number that every
+// allocation changes would be the shared state that the groups avoid (it alone
+// makes two busy processors half as slow again), so there are several, each
+// for some of the groups and on a cache line of its own.
+type counter [16]struct {
+	n atomic.Uint64
+	_ [56]byte
+}
+
+// add changes what group i counts. The caller has locked the group, so with
+// all groups locked the sum stands still.
+func (c *counter) add(i int, n uint64) { c[i%len(c)].n.Add(n) }
+
+func (c *counter) sum() (n uint64) {
+	for i := range c {
+		n += c[i].n.Load()
+	}
+	return n
 }
 
 // load fills the summary of the units [start, end).
@@ -73,8 +94,8 @@ func (g *Groups) take(e Extent) {
 		gr.prefix = min(gr.prefix, uint32(from-gs))
 		gr.suffix = min(gr.suffix, uint32(ge-to))
 		gr.largest = min(gr.largest, gr.free)
+		g.free.add(i, -uint64(part.Len))
 	}
-	g.free.Add(-uint64(e.Len))
 }
 
 // give marks the used run e as free. The caller holds the locks of its groups.
@@ -93,6 +114,6 @@ func (g *Groups) give(e Extent) {
 			gr.suffix = uint32(ge - start)
 		}
 		gr.largest = max(gr.largest, uint32(end-start))
+		g.free.add(i, uint64(part.Len))
 	}
-	g.free.Add(uint64(e.Len))
 }

@@ -173,6 +173,11 @@ func checkScans(t *rapid.T, m *Map, b bools) {
 	}
 	same(t, "NextFree", m.NextFree(uint64(from)), next(false))
 	same(t, "NextUsed", m.NextUsed(uint64(from)), next(true))
+	if e, ok := m.UsedRun(uint64(from)); ok {
+		same(t, "UsedRun", e, b.runs(true, from, len(b))[0])
+	} else {
+		same(t, "NextUsed without UsedRun", next(true), m.Len())
+	}
 	last := end
 	for last > from && !b[last-1] {
 		last--

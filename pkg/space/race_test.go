@@ -37,8 +37,12 @@ func TestConcurrent(t *testing.T) {
 	own := &ownership{make([]atomic.Int32, units)}
 	var wg sync.WaitGroup
 	for id := range int32(workers) {
+		var a canceller = g
+		if id%2 == 0 {
+			a = g.Stream()
+		}
 		wg.Go(func() {
-			w := worker{g: g, own: own, id: id + 1, r: rand.New(rand.NewPCG(7, uint64(id)))}
+			w := worker{g: a, own: own, id: id + 1, r: rand.New(rand.NewPCG(7, uint64(id)))}
 			for range steps {
 				if err := w.step(); err != nil {
 					t.Error(err)
@@ -57,8 +61,13 @@ func TestConcurrent(t *testing.T) {
 	checkSummary(t, g)
 }
 
+type canceller interface {
+	Allocator
+	Cancel([]Extent) error
+}
+
 type worker struct {
-	g    *Groups
+	g    canceller
 	own  *ownership
 	id   int32
 	r    *rand.Rand

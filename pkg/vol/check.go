@@ -58,9 +58,8 @@ type Fix func(ctx context.Context, r Repair) error
 
 // Report takes the findings of one pass.
 type Report struct {
+	s     *session
 	queue []queued
-	sink  Sink
-	left  func(Severity) int
 }
 
 type queued struct {
@@ -68,17 +67,24 @@ type queued struct {
 	fix Fix
 }
 
+// mendable reports whether there is anything to decide.
+func (q *queued) mendable() bool { return q.fix != nil && len(q.f.Offered()) > 0 }
+
 // Found reports f. Where the decider chooses a repair, fix is called after the
 // pass, in the order of the reports. A nil fix means that f cannot be mended.
-func (r *Report) Found(f Finding, fix Fix) { r.queue = append(r.queue, queued{&f, fix}) }
+func (r *Report) Found(f Finding, fix Fix) {
+	if !r.s.counts(&f, fix) {
+		r.queue = append(r.queue, queued{&f, fix})
+	}
+}
 
 // Left counts the findings of severity s or worse that stand: those left in
-// earlier passes and rounds, and those of this pass so far. A mark that calls
-// for a check may go only when nothing else is left.
+// earlier passes of this round, and those of this pass so far. A mark that
+// calls for a check may go only when nothing else is left.
 func (r *Report) Left(s Severity) int {
 	n := 0
-	if r.left != nil {
-		n = r.left(s)
+	for _, k := range r.s.now[s:] {
+		n += k
 	}
 	for _, q := range r.queue {
 		if q.f.Severity >= s {
@@ -90,7 +96,7 @@ func (r *Report) Left(s Severity) int {
 
 // Progress tells how far the pass is.
 func (r *Report) Progress(done, total int64) {
-	if r.sink != nil {
-		r.sink.Progress(done, total)
+	if r.s.sink != nil {
+		r.s.sink.Progress(done, total)
 	}
 }

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 // maxRounds bounds how often repairs may call for another look. Each round
 // mends all that one pass found, so a volume with a fault in every pass needs
-// as many rounds as passes, and the proof.
-const maxRounds = 12
+// as many rounds as passes, and the proof; a repair that brings what was hidden
+// to light needs more.
+const maxRounds = 32
 
 // Outcome is one finding and what became of it.
 type Outcome struct {
@@ -21,6 +23,8 @@ type Outcome struct {
 
 // Result of a Fsck.
 type Result struct {
+	// Outcomes in the order in which they were found. Of one problem at most
+	// maxListed are in it; the rest is counted in one more, which has no place.
 	Outcomes []Outcome
 	Info     Info
 	Stats    Stats
@@ -52,13 +56,15 @@ func (r *Result) Left(s Severity) bool {
 //
 // An error means that the volume could not be checked.
 func Fsck(ctx context.Context, d dev.Device, drv *Driver, o CheckOptions, decide Decider, sink Sink) (*Result, error) {
-	s := &session{d: d, drv: drv, o: o, decide: decide, sink: sink, seen: map[string]bool{}, mended: map[string]int{}}
+	s := &session{d: d, drv: drv, o: o, decide: decide, sink: sink,
+		left: map[string]*standing{}, mended: map[string]int{}, more: map[string]*more{}}
 	for s.res.Rounds = 1; ; s.res.Rounds++ {
 		again, err := s.round(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if !again {
+			s.dropGone()
 			break
 		}
 		if s.res.Rounds == maxRounds {
@@ -66,6 +72,7 @@ func Fsck(ctx context.Context, d dev.Device, drv *Driver, o CheckOptions, decide
 			break
 		}
 	}
+	s.addMore()
 	return &s.res, nil
 }
 
@@ -76,8 +83,17 @@ type session struct {
 	decide Decider
 	sink   Sink
 	res    Result
-	seen   map[string]bool // findings left, by Key: reported once
-	mended map[string]int  // repairs carried out, by Key
+	left   map[string]*standing // findings left, by Key
+	mended map[string]int       // repairs carried out, by Key
+	more   map[string]*more     // findings beyond maxListed, by code
+	now    [SevError + 1]int    // findings of this round that stand
+}
+
+// standing is a finding that was left.
+type standing struct {
+	at       int // in Result.Outcomes
+	declined bool
+	round    int // in which it was met last
 }
 
 // round runs the passes until one of them mended something.
@@ -87,11 +103,15 @@ func (s *session) round(ctx context.Context) (mended bool, err error) {
 		s.res.Info, s.res.Stats = c.Info(), c.Stats()
 	}()
 	s.res.Stopped = false
+	s.now = [SevError + 1]int{}
+	for _, m := range s.more {
+		m.met, m.left = 0, 0
+	}
 	for _, p := range c.Passes() {
 		if s.sink != nil {
 			s.sink.Pass(p.Name, s.res.Rounds)
 		}
-		r := &Report{sink: s.sink, left: s.left}
+		r := &Report{s: s}
 		err := p.Run(ctx, r)
 		if err != nil && !errors.Is(err, ErrStop) {
 			return false, err
@@ -111,17 +131,6 @@ func (s *session) round(ctx context.Context) (mended bool, err error) {
 	return false, nil
 }
 
-// left counts the findings that were left so far.
-func (s *session) left(sev Severity) int {
-	n := 0
-	for _, o := range s.res.Outcomes {
-		if o.Repaired == nil && o.Severity >= sev {
-			n++
-		}
-	}
-	return n
-}
-
 // settle decides on the findings of one pass and carries the repairs out.
 func (s *session) settle(ctx context.Context, queue []queued) (fixed bool, err error) {
 	for _, q := range queue {
@@ -129,52 +138,100 @@ func (s *session) settle(ctx context.Context, queue []queued) (fixed bool, err e
 			return false, err
 		}
 		key := q.f.Key()
-		if s.seen[key] {
+		st := s.left[key]
+		if st != nil && (st.declined || !q.mendable()) {
+			// Left before, and reported.
+			st.round = s.res.Rounds
+			s.now[q.f.Severity]++
 			continue
 		}
-		rep, err := s.repair(ctx, q, key)
+		rep, declined, err := s.repair(ctx, q, key)
 		if err != nil {
 			return false, err
 		}
-		s.res.Outcomes = append(s.res.Outcomes, Outcome{q.f, rep})
-		if rep == nil {
-			s.seen[key] = true
-		} else {
+		if rep != nil {
 			fixed, s.res.Repaired = true, true
 		}
-		if s.sink != nil {
-			s.sink.Finding(q.f, rep)
-		}
+		s.note(q.f, key, rep, declined)
 	}
 	return fixed, nil
+}
+
+// note keeps what became of f.
+func (s *session) note(f *Finding, key string, rep *Repair, declined bool) {
+	st := s.left[key]
+	if s.sink != nil && (st == nil || rep != nil) {
+		s.sink.Finding(f, rep)
+	}
+	if rep == nil {
+		s.now[f.Severity]++
+	}
+	switch {
+	case st != nil:
+		s.res.Outcomes[st.at] = Outcome{f, rep}
+	case s.list(f):
+		st = &standing{at: len(s.res.Outcomes)}
+		s.res.Outcomes = append(s.res.Outcomes, Outcome{f, rep})
+	default:
+		s.more[f.Code].count(rep)
+		return
+	}
+	if rep != nil {
+		delete(s.left, key)
+		return
+	}
+	st.declined, st.round = declined, s.res.Rounds
+	s.left[key] = st
+}
+
+// dropGone takes findings out that were left and that the last round, in which
+// nothing was mended, did not meet: a repair of something else mended them.
+// Where that round stopped before its end nothing is known of them.
+func (s *session) dropGone() {
+	if s.res.Stopped {
+		return
+	}
+	gone := map[int]bool{}
+	for _, st := range s.left {
+		if st.round < s.res.Rounds {
+			gone[st.at] = true
+		}
+	}
+	i := -1
+	s.res.Outcomes = slices.DeleteFunc(s.res.Outcomes, func(Outcome) bool {
+		i++
+		return gone[i]
+	})
 }
 
 // maxMends is how often the same finding may be mended at the same place:
 // more means that the repair does not hold.
 const maxMends = 3
 
-func (s *session) repair(ctx context.Context, q queued, key string) (*Repair, error) {
-	offered := q.f.Offered()
-	if q.fix == nil || s.decide == nil || len(offered) == 0 {
-		return nil, nil
+func (s *session) repair(ctx context.Context, q queued, key string) (rep *Repair, declined bool, err error) {
+	if !q.mendable() || s.decide == nil {
+		return nil, false, nil
 	}
+	offered := q.f.Offered()
 	i := s.decide(q.f)
 	if i < 0 || i >= len(offered) {
-		return nil, nil
+		return nil, true, nil
 	}
 	if s.mended[key]++; s.mended[key] > maxMends {
 		s.res.Unproven = fmt.Errorf("%s %s: repair %q does not hold", q.f.Code, q.f.Loc.Path, offered[i].Name)
-		return nil, nil
+		return nil, true, nil
 	}
 	if err := q.fix(ctx, offered[i]); err != nil {
 		if errors.Is(err, ErrNotNow) {
-			return nil, nil
+			s.mended[key]--
+			return nil, false, nil
 		}
-		return nil, fmt.Errorf("repair %s (%s): %w", q.f.Code, offered[i].Name, err)
+		return nil, false, fmt.Errorf("repair %s (%s): %w", q.f.Code, offered[i].Name, err)
 	}
-	return &offered[i], nil
+	return &offered[i], false, nil
 }
 
-// ErrNotNow from a Fix: the repair is not possible on this volume; the finding
-// is left.
+// ErrNotNow from a Fix, which has changed nothing then: the repair is not
+// possible on this volume, or not before others are made. The finding is left,
+// unless it is met again in a later round.
 var ErrNotNow = errors.New("repair is not possible here")

@@ -63,6 +63,10 @@ type Target struct {
 	Offset       int64 // bytes from the start of the disk: hidden sectors
 	SectorSize   int   // logical sector of the device; 0 or 512 for files
 	PhysicalSize int   // physical sector, 0 where unknown
+	// Old is what is there now, from the first byte of the target on, for what
+	// a format must keep: exFAT's OEM parameters. It is only read. Nil for a
+	// target that is new.
+	Old dev.Device
 }
 
 // Volume is an open volume. Its changes go to the device it was opened on,

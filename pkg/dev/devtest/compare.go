@@ -31,7 +31,9 @@ func Diff(a, b dev.Device, ignore ...dev.Range) (dev.Range, error) {
 		}
 		if !bytes.Equal(pa, pb) {
 			for _, i := range ignore {
-				i = i.Intersect(r)
+				if i = i.Intersect(r); i.Empty() {
+					continue
+				}
 				copy(pa[i.Off-r.Off:][:i.Len], pb[i.Off-r.Off:])
 			}
 			if d := differing(pa, pb); d.Len > 0 {

@@ -57,10 +57,15 @@ func (r *run) fault(k Kind, nth int, ever bool) {
 	if f.Hits() == 0 {
 		r.t.Errorf("%s: that never came to pass: the change is not the same each time", step)
 	}
-	if !errors.Is(err, dev.ErrNotRestored) {
-		r.verify(step, w.Device(), err)
-	}
+	left := w.After(All()).Device()
 	w.recover(r.t, step)
+	if !errors.Is(err, dev.ErrNotRestored) {
+		r.verify(step, left, err)
+		// An error nobody has to act on must not leave a log that acts later.
+		if d, e := Diff(left, w.Device(), r.Ignore...); e != nil || d.Len > 0 {
+			r.t.Errorf("%s: the log that is left undoes the change at bytes %v (%v); the change returned %v", step, d, e, err)
+		}
+	}
 	r.verify(step+", then undo", w.Device(), err)
 	if err == nil || errors.Is(err, ErrInjected) {
 		return

@@ -1,0 +1,47 @@
+package vol
+
+import (
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
+
+// TestSignatures: the ranges are in order, apart, inside the device, and cover
+// where well-known formats are recognised.
+func TestSignatures(t *testing.T) {
+	covered := func(size, off, n int64) bool {
+		for _, r := range Signatures(size) {
+			if r.Intersect(dev.Range{Off: off, Len: n}).Len == n {
+				return true
+			}
+		}
+		return false
+	}
+	for _, size := range []int64{-1, 0, 1, 512, 1 << 20, 1280 << 10, 1280<<10 + 512, 2 << 20, 1<<40 + 12345} {
+		end := int64(0)
+		for _, r := range Signatures(size) {
+			if r.Off < end || r.Empty() || r.End() > size {
+				t.Errorf("%d bytes: range %v behind byte %d", size, r, end)
+			}
+			end = r.End()
+		}
+		if size <= 0 {
+			continue
+		}
+		if !covered(size, 0, 1) || !covered(size, size-1, 1) {
+			t.Errorf("%d bytes: first or last byte is left", size)
+		}
+		if size < 2<<20 {
+			continue
+		}
+		lastLabel := size&^(256<<10-1) - 512<<10 // ZFS, label 2
+		for name, off := range map[string]int64{
+			"ext": 1080, "Btrfs": 64<<10 + 64, "ISO 9660": 32 << 10, "ZFS label 0": 128 << 10, "UFS2": 256<<10 + 1372, "ZFS label 1": 384 << 10,
+			"ZFS label 2": lastLabel + 128<<10, "ZFS label 3": lastLabel + 384<<10, "MD 0.90": size&^(64<<10-1) - 64<<10, "GPT": size - 512,
+		} {
+			if !covered(size, off, 8) {
+				t.Errorf("%d bytes: %s at %d is left", size, name, off)
+			}
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package vol
+
+import (
+	"fmt"
+	"strings"
+)
+
+// SplitPath is the components of the path of a file as the command line has
+// it: with or without a leading slash, or mtools' "::". A path that cannot be
+// that of a file is ErrRequest.
+func SplitPath(path string) ([]string, error) {
+	var parts []string
+	for _, p := range strings.Split(strings.TrimPrefix(path, "::"), "/") {
+		switch p {
+		case "", ".":
+		case "..":
+			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", ErrRequest, path)
+		default:
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 || strings.HasSuffix(path, "/") {
+		return nil, fmt.Errorf("%w: %q names a directory, not a file", ErrRequest, path)
+	}
+	return parts, nil
+}
+
+// JoinPath is the path of name in the directory dir.
+func JoinPath(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
