@@ -60,7 +60,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		a.fail(imageOf(err), err)
 	}
 	if err := a.out.Flush(); err != nil {
-		fmt.Fprintf(a.errw, "fatkit: standard output: %v\n", err)
+		a.tell("fatkit: standard output: %v\n", err)
 		a.code |= exitFailed
 	}
 	return a.code
@@ -87,7 +87,7 @@ func wantsJSON(args []string) bool {
 
 // cli describes the command line to the cli package.
 func (a *app) cli() *cli.App {
-	commands := a.commands()
+	commands := append(a.commands(), a.docsCommand())
 	for _, c := range commands {
 		c.Flags = append(c.Flags, a.commonFlags()...)
 		c.OnUsageError = a.badUsage
@@ -165,7 +165,7 @@ func (a *app) root(c *cli.Context) error {
 // unknown complains about a subcommand.
 func (a *app) unknown(name string) {
 	if !a.json {
-		fmt.Fprintf(a.errw, "Commands: %s\n", strings.Join(commandNames(a.commands()), ", "))
+		a.tell("Commands: %s\n", strings.Join(commandNames(a.commands()), ", "))
 	}
 	a.fail("", usagef("there is no command %q; see fatkit --help", name))
 }
@@ -198,13 +198,20 @@ func (a *app) fail(image string, err error) {
 	if image != "" && !strings.Contains(text, image) {
 		text = printable(image) + ": " + text
 	}
-	fmt.Fprintf(a.errw, "fatkit: %s\n", text)
+	a.tell("fatkit: %s\n", text)
 }
+
+// printf prints to standard output. What goes wrong shows when it is flushed.
+func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format, args...) }
+
+// tell prints to standard error. If that does not work there is nobody left to
+// be told.
+func (a *app) tell(format string, args ...any) { _, _ = fmt.Fprintf(a.errw, format, args...) }
 
 // note tells the user something on standard error, unless quiet.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.errw, "fatkit: "+format+"\n", args...)
+		a.tell("fatkit: "+format+"\n", args...)
 	}
 }
 
@@ -256,7 +263,7 @@ func oneOf(c *cli.Context, name string, values ...string) (string, error) {
 func cancelled(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 func commandNames(cs []*cli.Command) []string {
-	var names []string
+	names := make([]string, 0, len(cs))
 	for _, c := range cs {
 		names = append(names, c.Name)
 	}
@@ -265,7 +272,7 @@ func commandNames(cs []*cli.Command) []string {
 
 // typeList names what the drivers can do, for help.
 func typeList(drivers []*vol.Driver) string {
-	var names []string
+	names := make([]string, 0, len(drivers))
 	for _, d := range drivers {
 		names = append(names, strings.ToUpper(d.Name))
 	}

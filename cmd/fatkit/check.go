@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"io"
+	"maps"
 	"os"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -50,14 +51,8 @@ func (a *app) reporters() map[string]reporter {
 	return map[string]reporter{"text": textReporter{a}, "json": jsonReporter{a}}
 }
 
-func (a *app) reportNames() []string {
-	var names []string
-	for name := range a.reporters() {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+// reportNames are their names, in order.
+func (a *app) reportNames() []string { return slices.Sorted(maps.Keys(a.reporters())) }
 
 func (a *app) checkCommand() *cli.Command {
 	return &cli.Command{
@@ -191,10 +186,9 @@ func readProgress(c *cli.Context) (io.Writer, error) {
 	if fd <= 0 {
 		return nil, nil
 	}
+	// From here on the descriptor is ours: it is closed with the program, or by
+	// the collector when nothing uses it any more.
 	f := os.NewFile(uintptr(fd), "progress")
-	if f == nil {
-		return nil, usagef("-C %d: there is no such file descriptor", fd)
-	}
 	if _, err := f.Stat(); err != nil {
 		return nil, usagef("-C %d: %v", fd, err)
 	}

@@ -31,14 +31,14 @@ func (k *asker) decide(ctx context.Context, f *vol.Finding, offered []vol.Repair
 	k.meter.clear()
 	k.show(f, offered)
 	for range maxTries {
-		fmt.Fprintf(k.app.errw, "Repair? [%s] ", k.choices(offered))
+		k.app.tell("Repair? [%s] ", k.choices(offered))
 		line, ok := k.read(ctx)
 		if !ok {
 			k.done = true
-			fmt.Fprintln(k.app.errw)
+			k.app.tell("\n")
 			return -1
 		}
-		if i, ok := k.answer(line, f, offered); ok {
+		if i, ok := k.answer(line, offered); ok {
 			return i
 		}
 	}
@@ -55,9 +55,9 @@ func (k *asker) sweep(f *vol.Finding) int {
 
 func (k *asker) show(f *vol.Finding, offered []vol.Repair) {
 	d := newFindingDoc(f, 0)
-	fmt.Fprintf(k.app.errw, "\n%s %s %s%s\n", d.Severity, d.Code, where(d.locationDoc), printable(d.Message))
+	k.app.tell("\n%s %s %s%s\n", d.Severity, d.Code, where(d.locationDoc), printable(d.Message))
 	for i, r := range offered {
-		fmt.Fprintf(k.app.errw, "  %d  %s%s\n", i+1, r.Title, lossWords(r.Loss.String()))
+		k.app.tell("  %d  %s%s\n", i+1, r.Title, lossWords(r.Loss.String()))
 	}
 }
 
@@ -70,7 +70,7 @@ func (k *asker) choices(offered []vol.Repair) string {
 }
 
 // answer understands a line; ok is false where it is none of the choices.
-func (k *asker) answer(line string, f *vol.Finding, offered []vol.Repair) (i int, ok bool) {
+func (k *asker) answer(line string, offered []vol.Repair) (i int, ok bool) {
 	switch word := strings.ToLower(strings.TrimSpace(line)); word {
 	case "n", "no":
 		return -1, true

@@ -102,7 +102,7 @@ func newVolumeDoc(r region, res *vol.Result, o *checkOptions) *volumeDoc {
 		Stats: newStatsDoc(res.Stats), info: res.Info, failOn: o.failOn}
 	if res.Unproven != nil {
 		v.unproven = true
-		v.Reason = "the repairs are not written: " + res.Unproven.Error()
+		v.Reason = "the repairs are not written: " + res.Unproven.Error() + "; \"fatkit check -r\" can leave one out"
 	}
 	for _, out := range lastOutcomes(res.Outcomes) {
 		f := newFindingDoc(out.Finding, r.at.Off)

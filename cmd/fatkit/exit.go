@@ -112,13 +112,26 @@ func classify(err error) (kind string, code int) {
 	return "io", exitFailed
 }
 
+// halfway is an error of work that cannot be taken back and need not be; its
+// text says what has been done.
+type halfway struct {
+	text string
+	err  error
+}
+
+func (e *halfway) Error() string { return e.text + ": " + e.err.Error() }
+func (e *halfway) Unwrap() error { return e.err }
+
 // explainError is err in one line for a person, with what to do where we know.
 func explainError(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	var half *halfway
 	text = strings.TrimPrefix(text, vol.ErrUsage.Error()+": ")
 	switch {
 	case errors.Is(err, dev.ErrNotRestored):
 		return text + `; run "fatkit undo" on it as soon as the cause is gone`
+	case errors.As(err, &half):
+		return text
 	case errors.Is(err, context.Canceled):
 		return "cancelled; the image is as it was"
 	case errors.Is(err, vol.ErrDirty):

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -55,12 +54,12 @@ func (a *app) explain(c *cli.Context) error {
 		a.printJSON(newExplainDoc(ps))
 	case all && !a.verbose:
 		for _, p := range ps {
-			fmt.Fprintf(a.out, "%-9s %-8s %-26s %s\n", p.Code, p.Severity, p.Slug, p.Title)
+			a.printf("%-9s %-8s %-26s %s\n", p.Code, p.Severity, p.Slug, p.Title)
 		}
 	default:
 		for i, p := range ps {
 			if i > 0 {
-				fmt.Fprintln(a.out)
+				a.printf("\n")
 			}
 			a.printProblem(p)
 		}
@@ -95,20 +94,20 @@ func newExplainDoc(ps []vol.Problem) explainDoc {
 }
 
 func (a *app) printProblem(p vol.Problem) {
-	fmt.Fprintf(a.out, "%s %s (%s)\n%s\n", p.Code, p.Slug, p.Severity, p.Title)
+	a.printf("%s %s (%s)\n%s\n", p.Code, p.Slug, p.Severity, p.Title)
 	if p.Explain != "" {
-		fmt.Fprintf(a.out, "\n%s\n", wrap(p.Explain, 78))
+		a.printf("\n%s\n", wrap(p.Explain, 78))
 	}
 	if p.Source != "" && !a.quiet {
-		fmt.Fprintf(a.out, "\nSource: %s\n", p.Source)
+		a.printf("\nSource: %s\n", p.Source)
 	}
 	if len(p.Repairs) == 0 {
-		fmt.Fprint(a.out, "\nfatkit has no repair for it.\n")
+		a.printf("\nfatkit has no repair for it.\n")
 		return
 	}
-	fmt.Fprint(a.out, "\nRepairs, the first one preferred:\n")
+	a.printf("\nRepairs, the first one preferred:\n")
 	for _, r := range p.Repairs {
-		fmt.Fprintf(a.out, "  %-10s %s%s\n", r.Name, r.Title, lossWords(r.Loss.String()))
+		a.printf("  %-10s %s%s\n", r.Name, r.Title, lossWords(r.Loss.String()))
 	}
 }
 

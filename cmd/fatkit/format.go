@@ -97,6 +97,9 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	if r.size > 0 && !r.place.whole() {
 		return nil, usagef("--size creates an image file, so it cannot be given for a part of one; make the file first, with truncate(1)")
 	}
+	if r.size > 0 && r.undo != (undoFlags{}) {
+		return nil, usagef("--undo and --keep-undo are for what is there already, not with --size")
+	}
 	if err := r.readType(c.String("type")); err != nil {
 		return nil, err
 	}

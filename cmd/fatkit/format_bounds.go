@@ -14,12 +14,6 @@ func (r *formatRun) bounds(im *image) (dev.Range, error) {
 	if im.whole() {
 		return whole, nil
 	}
-	if im.off >= whole.Len {
-		return whole, requestf("offset %d is beyond the end of the image (%d bytes)", im.off, whole.Len)
-	}
-	if im.off%512 != 0 {
-		return whole, usagef("a volume cannot start at byte %d: that is no multiple of 512", im.off)
-	}
 	parts, err := dev.Partitions(im.file)
 	if err != nil {
 		return whole, err
@@ -27,6 +21,12 @@ func (r *formatRun) bounds(im *image) (dev.Range, error) {
 	if im.part != 0 {
 		p, err := findPartition(im.part, parts)
 		return p.Range, err
+	}
+	if im.off >= whole.Len {
+		return whole, requestf("offset %d is beyond the end of the image (%d bytes)", im.off, whole.Len)
+	}
+	if im.off%512 != 0 {
+		return whole, usagef("a volume cannot start at byte %d: that is no multiple of 512", im.off)
 	}
 	at := clip(dev.Range{Off: im.off, Len: whole.Len - im.off}, parts, im.file)
 	if at.Empty() {

@@ -141,6 +141,11 @@ func (r *formatRun) create(plan *vol.Plan, old fs.FileInfo) (written int64, err 
 		return 0, err
 	}
 	written, err = r.apply(f, plan)
+	if err == nil && old != nil {
+		// What takes the place of something must be durable first. A new file
+		// is as any other: the system writes it when it sees fit.
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err == nil && old != nil {
 		if err = os.Chmod(temp, old.Mode().Perm()); err == nil {
 			err = os.Rename(temp, path)
@@ -153,8 +158,8 @@ func (r *formatRun) create(plan *vol.Plan, old fs.FileInfo) (written int64, err 
 }
 
 // unordered is a device whose barriers order nothing. The order of writes
-// matters to those who find the image after a power cut; a new file that is
-// not complete is of no use to anybody, so it is made durable once.
+// matters to those who find a volume after a power cut; an image file that was
+// being made is of no use to anybody then.
 type unordered struct{ dev.Device }
 
 // Sync does nothing.
@@ -164,9 +169,6 @@ func (unordered) Sync() error { return nil }
 func (r *formatRun) apply(f *dev.File, plan *vol.Plan) (int64, error) {
 	written, err := plan.Apply(r.ctx, unordered{f})
 	if err != nil {
-		return written, err
-	}
-	if err := f.Sync(); err != nil {
 		return written, err
 	}
 	return written, errors.Join(r.verify(f, plan), r.ctx.Err())
@@ -272,11 +274,8 @@ func (r *formatRun) found(im *image, at dev.Range) (string, error) {
 	if what := recognise(d); what != "" {
 		return what, nil
 	}
-	// An error of the table means that there is one, damaged.
-	if parts, err := dev.Partitions(d); err != nil {
-		return "a partition table that cannot be read: " + err.Error(), nil
-	} else if parts != nil {
-		return fmt.Sprintf("a partition table with %s", plural(uint64(len(parts)), "partition", "partitions")), nil
+	if what := tableOn(d); what != "" {
+		return what, nil
 	}
 	if drv != nil {
 		return fmt.Sprintf("what is left of a %s file system%s", id.Type, called(id.Label)), nil
@@ -284,6 +283,19 @@ func (r *formatRun) found(im *image, at dev.Range) (string, error) {
 	return "", nil
 }
 
+// tableOn describes a partition table, or is "".
+func tableOn(d dev.Device) string {
+	parts, err := dev.Partitions(d)
+	switch {
+	case err != nil: // there is one, damaged
+		return "a partition table that cannot be read: " + err.Error()
+	case parts != nil:
+		return "a partition table with " + plural(uint64(len(parts)), "partition", "partitions")
+	}
+	return ""
+}
+
+// called is the label of a volume as part of a sentence.
 func called(label string) string {
 	if label == "" {
 		return ""
@@ -309,19 +321,19 @@ func (r *formatRun) print(p *vol.Plan, at dev.Range, written int64) error {
 		return nil
 	}
 	h := volumeHead{Type: d.Type, Label: d.Label, ID: d.ID, Size: d.Size}
-	fmt.Fprintf(r.a.out, "%s: %s, %d clusters of %s, %d of them free\n", printable(d.Image), describe(h),
+	r.a.printf("%s: %s, %d clusters of %s, %d of them free\n", printable(d.Image), describe(h),
 		d.Clusters, humanize.IBytes(uint64(d.ClusterSize)), d.FreeClusters)
 	if !r.dryRun && !r.a.verbose {
 		return nil
 	}
-	fmt.Fprintf(r.a.out, "%16s %16s  %s\n", "offset", "bytes", "region")
+	r.a.printf("%16s %16s  %s\n", "offset", "bytes", "region")
 	for _, g := range d.Regions {
-		fmt.Fprintf(r.a.out, "%16d %16d  %s\n", g.Offset, g.Size, g.Name)
+		r.a.printf("%16d %16d  %s\n", g.Offset, g.Size, g.Name)
 	}
 	if r.dryRun {
-		fmt.Fprintf(r.a.out, "dry run: nothing was written\n")
+		r.a.printf("dry run: nothing was written\n")
 	} else {
-		fmt.Fprintf(r.a.out, "%d bytes written\n", d.BytesWritten)
+		r.a.printf("%d bytes written\n", d.BytesWritten)
 	}
 	return nil
 }

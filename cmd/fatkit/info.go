@@ -71,8 +71,13 @@ func (a *app) describeImage(name string) (err error) {
 	doc := &infoDoc{Schema: "fatkit.info/1", Image: name, Size: im.file.Size(), Volumes: []*infoVolumeDoc{}}
 	for _, r := range regions {
 		v, err := describeVolume(im, r)
-		if err != nil {
+		if err != nil && len(regions) == 1 {
 			return err
+		}
+		if err != nil { // the others are worth describing all the same
+			_, code := classify(err)
+			a.code |= code
+			v = &infoVolumeDoc{volumeHead: head(r, vol.Info{}), Skipped: explainError(err)}
 		}
 		doc.Volumes = append(doc.Volumes, v)
 	}
@@ -108,10 +113,10 @@ func (a *app) printInfo(d *infoDoc) {
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(printable(d.Image))
 		if v.Skipped != "" {
-			fmt.Fprintf(a.out, "%s: %s at byte %d: %s\n", name, humanize.IBytes(uint64(v.Size)), v.Offset, printable(v.Skipped))
+			a.printf("%s: %s at byte %d: %s\n", name, humanize.IBytes(uint64(v.Size)), v.Offset, printable(v.Skipped))
 			continue
 		}
-		fmt.Fprintf(a.out, "%s: %s, %d clusters of %s, at byte %d\n", name, describe(v.volumeHead), v.Clusters,
+		a.printf("%s: %s, %d clusters of %s, at byte %d\n", name, describe(v.volumeHead), v.Clusters,
 			humanize.IBytes(uint64(max(v.ClusterSize, 0))), v.Offset)
 		if v.Note != "" {
 			a.note("%s: %s", name, printable(v.Note))
@@ -121,7 +126,7 @@ func (a *app) printInfo(d *infoDoc) {
 			if a.verbose {
 				at = fmt.Sprintf("%12d  ", f.Offset)
 			}
-			fmt.Fprintf(a.out, "  %s%-28s %s\n", at, f.Name, printable(fmt.Sprint(f.Value)))
+			a.printf("  %s%-28s %s\n", at, f.Name, printable(fmt.Sprint(f.Value)))
 		}
 	}
 }

@@ -19,7 +19,10 @@ import (
 // beside which the garbage of half the heap is much.
 const gcPercent = 50
 
-func main() {
+func main() { os.Exit(start()) }
+
+// start runs the program on the process's own arguments and files.
+func start() int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -27,7 +30,7 @@ func main() {
 	// program while it puts the image back as it was.
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
-	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
+	return run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // stopSignals are those that ask us to stop. A hangup that is ignored, as

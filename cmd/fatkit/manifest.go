@@ -44,8 +44,8 @@ func (a *app) openManifest(name string) ([]vol.PreallocFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	defer f.Close()
-	return parseManifest(name, f)
+	files, err := parseManifest(name, f)
+	return files, errors.Join(err, f.Close())
 }
 
 // parseManifest reads LENGTH<TAB>PATH lines. Empty lines are passed over.

@@ -172,10 +172,10 @@ func (a *app) printScan(d *scanDoc) {
 		name := region{part: v.Partition}.name(printable(d.Image))
 		switch {
 		case v.Error != "":
-			fmt.Fprintf(a.errw, "fatkit: %s: %s\n", name, printable(v.Error))
+			a.tell("fatkit: %s: %s\n", name, printable(v.Error))
 		case v.Skipped != "":
 			if !a.quiet {
-				fmt.Fprintf(a.out, "%s: skipped: %s\n", name, printable(v.Skipped))
+				a.printf("%s: skipped: %s\n", name, printable(v.Skipped))
 			}
 		default:
 			a.printScanVolume(name, v)
@@ -186,7 +186,7 @@ func (a *app) printScan(d *scanDoc) {
 
 func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
 	for _, r := range v.Reasons {
-		fmt.Fprintf(a.out, "%s: %s %s\n", name, r.Code, printable(r.Message))
+		a.printf("%s: %s %s\n", name, r.Code, printable(r.Message))
 	}
 	if a.quiet {
 		return
@@ -201,13 +201,13 @@ func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
 	case v.Mountable == "rw":
 		state += " cleanly"
 	}
-	fmt.Fprintf(a.out, "%s: %s: %s\n", name, describe(v.volumeHead), state)
+	a.printf("%s: %s: %s\n", name, describe(v.volumeHead), state)
 	if v.Free != nil {
-		fmt.Fprintf(a.out, "%s: %d of %d clusters free in %s, the largest %s\n", name, *v.Free, v.Clusters,
+		a.printf("%s: %d of %d clusters free in %s, the largest %s\n", name, *v.Free, v.Clusters,
 			plural(*v.Extents, "extent", "extents"), humanize.IBytes(*v.LargestFree*uint64(max(v.clusterSize, 0))))
 	}
 	if a.verbose {
-		fmt.Fprintf(a.out, "%s: %s in %s, %s ahead, %.3f s\n", name, humanize.IBytes(uint64(v.Load.Bytes)),
+		a.printf("%s: %s in %s, %s ahead, %.3f s\n", name, humanize.IBytes(uint64(v.Load.Bytes)),
 			plural(uint64(v.Load.Reads), "read", "reads"), humanize.IBytes(uint64(max(v.Load.Readahead, 0))), v.Load.Seconds)
 	}
 }

@@ -248,6 +248,6 @@ func (a *app) aim(ctx context.Context, im *image, u undoFlags, dry bool) (*targe
 // the volume on it.
 func (t *target) begin() (*dev.Txn, dev.Device, error) {
 	txn := dev.Begin(t.file)
-	d, err := t.region.volume(txn)
+	d, err := t.volume(txn)
 	return txn, d, err
 }

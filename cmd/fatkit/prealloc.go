@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
 	"strconv"
@@ -233,7 +232,7 @@ func (t *target) openVolume(ctx context.Context, a *app, d dev.Device, force, dr
 	}
 	o := vol.OpenOptions{Force: force, Now: now}
 	if !dry {
-		if o.Raw, err = t.region.volume(t.file); err != nil {
+		if o.Raw, err = t.volume(t.file); err != nil {
 			return nil, err
 		}
 	}
@@ -268,12 +267,12 @@ func (r *preallocRun) print(d *preallocDoc) {
 		if len(f.Extents) > 0 {
 			place += ", from byte " + strconv.FormatInt(f.Extents[0].DiskOffset, 10)
 		}
-		fmt.Fprintf(r.a.out, "%s: %d bytes in %s\n", printable(f.Path), f.Size, place)
+		r.a.printf("%s: %d bytes in %s\n", printable(f.Path), f.Size, place)
 		if !r.a.verbose {
 			continue
 		}
 		for _, e := range f.Extents {
-			fmt.Fprintf(r.a.out, "    clusters %d-%d, byte %d of the volume, %d of the disk, %d bytes\n",
+			r.a.printf("    clusters %d-%d, byte %d of the volume, %d of the disk, %d bytes\n",
 				e.First, uint64(e.First)+uint64(e.Count)-1, e.VolumeOffset, e.DiskOffset, e.Length)
 		}
 	}
@@ -283,5 +282,5 @@ func (r *preallocRun) print(d *preallocDoc) {
 	} else {
 		words = append(words, humanize.IBytes(uint64(d.Metadata))+" of metadata written")
 	}
-	fmt.Fprintf(r.a.out, "%s: %s\n", printable(r.image), strings.Join(words, ", "))
+	r.a.printf("%s: %s\n", printable(r.image), strings.Join(words, ", "))
 }

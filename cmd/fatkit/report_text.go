@@ -27,10 +27,10 @@ func (t textReporter) Image(d *checkDoc) {
 		switch v.Verdict {
 		case verdictSkipped:
 			if !t.a.quiet {
-				fmt.Fprintf(t.a.out, "%s: skipped: %s\n", name, printable(v.Reason))
+				t.a.printf("%s: skipped: %s\n", name, printable(v.Reason))
 			}
 		case verdictUnreadable:
-			fmt.Fprintf(t.a.errw, "fatkit: %s: cannot be checked: %s\n", name, printable(v.Reason))
+			t.a.tell("fatkit: %s: cannot be checked: %s\n", name, printable(v.Reason))
 		default:
 			t.volume(name, v)
 		}
@@ -45,14 +45,14 @@ func (t textReporter) Image(d *checkDoc) {
 func (t textReporter) volume(name string, v *volumeDoc) {
 	t.findings(name, v.Findings)
 	if v.Reason != "" {
-		fmt.Fprintf(t.a.errw, "fatkit: %s: %s\n", name, printable(v.Reason))
+		t.a.tell("fatkit: %s: %s\n", name, printable(v.Reason))
 	}
 	if t.a.quiet {
 		return
 	}
-	fmt.Fprintf(t.a.out, "%s: %s, %s: %s\n", name, describe(v.volumeHead), t.verdict(v), statsLine(v))
+	t.a.printf("%s: %s, %s: %s\n", name, describe(v.volumeHead), t.verdict(v), statsLine(v))
 	if t.a.verbose {
-		fmt.Fprintf(t.a.out, "%s: %s of %s each, %s in more than one piece, %s read in %.2f s\n", name,
+		t.a.printf("%s: %s of %s each, %s in more than one piece, %s read in %.2f s\n", name,
 			plural(v.Stats.Clusters, "cluster", "clusters"), humanize.IBytes(uint64(max(v.info.ClusterSize, 0))),
 			plural(v.Stats.FragmentedFiles, "file", "files"), humanize.IBytes(uint64(max(v.Stats.BytesRead, 0))), v.Stats.Seconds)
 	}
@@ -65,7 +65,7 @@ func (t textReporter) findings(name string, fs []findingDoc) {
 	for _, f := range fs {
 		kind := f.Code + " " + f.Repaired
 		if shown[kind]++; shown[kind] <= mostAlike || t.a.verbose {
-			fmt.Fprintf(t.a.out, "%s: %s %s %s%s%s\n", name, t.severity(f.severity), f.Code,
+			t.a.printf("%s: %s %s %s%s%s\n", name, t.severity(f.severity), f.Code,
 				where(f.locationDoc), printable(f.Message), fate(f))
 		}
 	}
@@ -75,7 +75,7 @@ func (t textReporter) findings(name string, fs []findingDoc) {
 	for _, f := range fs {
 		kind := f.Code + " " + f.Repaired
 		if more := shown[kind] - mostAlike; more > 0 {
-			fmt.Fprintf(t.a.out, "%s: %s %s and %d more like it%s (-v lists all)\n", name, t.severity(f.severity), f.Code, more, fate(f))
+			t.a.printf("%s: %s %s and %d more like it%s (-v lists all)\n", name, t.severity(f.severity), f.Code, more, fate(f))
 			shown[kind] = 0
 		}
 	}
@@ -145,16 +145,19 @@ func (t textReporter) severity(s vol.Severity) string {
 	return word
 }
 
+// verdict is what became of the findings, in words.
 func (t textReporter) verdict(v *volumeDoc) string {
-	left, repaired, would := 0, 0, 0
+	var repaired, would, warnings, faults uint64
 	for _, f := range v.Findings {
 		switch {
 		case f.Repaired != "":
 			repaired++
 		case f.WouldRepair != "":
 			would++
-		case f.severity > vol.SevInfo:
-			left++
+		case f.severity == vol.SevWarning:
+			warnings++
+		case f.severity == vol.SevError:
+			faults++
 		}
 	}
 	var words []string
@@ -164,8 +167,11 @@ func (t textReporter) verdict(v *volumeDoc) string {
 	if would > 0 {
 		words = append(words, fmt.Sprintf("%d would be repaired", would))
 	}
-	if left > 0 {
-		words = append(words, plural(uint64(left), "problem left", "problems left"))
+	if faults > 0 {
+		words = append(words, plural(faults, "error left", "errors left"))
+	}
+	if warnings > 0 {
+		words = append(words, plural(warnings, "warning left", "warnings left"))
 	}
 	if len(words) == 0 {
 		return t.a.colour("32", "clean")
@@ -199,13 +205,13 @@ func (t textReporter) writes(d *checkDoc) {
 	for i, w := range d.Writes {
 		total += w.Length
 		if i < mostAlike || t.a.verbose {
-			fmt.Fprintf(t.a.out, "%s: would write %d bytes at byte %d\n", printable(d.Image), w.Length, w.Offset)
+			t.a.printf("%s: would write %d bytes at byte %d\n", printable(d.Image), w.Length, w.Offset)
 		}
 	}
 	if more := len(d.Writes) - mostAlike; more > 0 && !t.a.verbose {
-		fmt.Fprintf(t.a.out, "%s: and %d more (-v lists all)\n", printable(d.Image), more)
+		t.a.printf("%s: and %d more (-v lists all)\n", printable(d.Image), more)
 	}
-	fmt.Fprintf(t.a.out, "%s: dry run: %s in %s would be written, nothing was\n", printable(d.Image),
+	t.a.printf("%s: dry run: %s in %s would be written, nothing was\n", printable(d.Image),
 		humanize.IBytes(uint64(total)), plural(uint64(len(d.Writes)), "place", "places"))
 }
 

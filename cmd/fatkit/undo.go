@@ -56,7 +56,16 @@ func (a *app) undoImage(ctx context.Context, name, log string) (err error) {
 	if err != nil {
 		return err
 	}
-	info, err := dev.ApplyUndo(ctx, j, im.file)
+	info, err := dev.InspectUndo(j, im.file)
+	if err != nil {
+		return err
+	}
+	if info.State == dev.UndoIncomplete {
+		if err := unfinished(j); err != nil {
+			return err
+		}
+	}
+	info, err = dev.ApplyUndo(ctx, j, im.file)
 	if errors.Is(err, fs.ErrNotExist) && log == "" {
 		return fmt.Errorf("%w: there is nothing to undo: no log %s", vol.ErrRequest, j.Name())
 	}
@@ -75,11 +84,11 @@ func (a *app) printUndo(d undoDoc, state dev.UndoState) {
 		a.printJSON(d)
 	case a.quiet:
 	case state == dev.UndoIncomplete:
-		fmt.Fprintf(a.out, "%s: the run had not changed anything yet; its log is removed\n", printable(d.Image))
+		a.printf("%s: the run had not changed anything yet; its log is removed\n", printable(d.Image))
 	default:
-		fmt.Fprintf(a.out, "%s: taken back: %s\n", printable(d.Image), printable(d.Label))
+		a.printf("%s: taken back: %s\n", printable(d.Image), printable(d.Label))
 		if a.verbose {
-			fmt.Fprintf(a.out, "%s: %d bytes restored in %s from %s, which was %s\n", printable(d.Image), d.Bytes,
+			a.printf("%s: %d bytes restored in %s from %s, which was %s\n", printable(d.Image), d.Bytes,
 				plural(uint64(d.Blocks), "place", "places"), printable(d.Log), d.State)
 		}
 	}

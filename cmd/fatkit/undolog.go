@@ -43,10 +43,14 @@ const undoSuffix = ".fatkit-undo"
 // Links are followed, so that a log is found whatever name the image is given.
 func (a *app) journal(path string, block bool, explicit string) (dev.Journal, error) {
 	if explicit != "" {
+		// A log is removed in the end, and nobody wants that of /dev/null.
+		if fi, err := os.Stat(explicit); err == nil && !fi.Mode().IsRegular() {
+			return nil, usagef("--undo %s: it is no regular file", explicit)
+		}
 		return dev.FileJournal(explicit), nil
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if direct, err := filepath.EvalSymlinks(path); err == nil {
+		path = direct
 	}
 	if !block {
 		return dev.FileJournal(path + undoSuffix), nil
@@ -60,7 +64,30 @@ func (a *app) journal(path string, block bool, explicit string) (dev.Journal, er
 		state = filepath.Join(home, ".local", "state")
 	}
 	name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimPrefix(path, "/dev/"))
-	return dev.FileJournal(filepath.Join(state, "fatkit", name+undoSuffix)), nil
+	return stateJournal{dev.FileJournal(filepath.Join(state, "fatkit", name+undoSuffix))}, nil
+}
+
+// stateJournal is an undo log in a directory that may have to be made first.
+type stateJournal struct{ dev.Journal }
+
+// Create makes the directory, for its owner only, and the log.
+func (j stateJournal) Create() (dev.LogFile, error) {
+	if err := os.MkdirAll(filepath.Dir(j.Name()), 0o700); err != nil {
+		return nil, err
+	}
+	return j.Journal.Create()
+}
+
+// unfinished looks at a log of which the library knows only that it begins with
+// zeros: that is what an unfinished one does, and what may be removed without a
+// loss, but many a disk image does so, too. Our own names, and empty files, are
+// beyond doubt.
+func unfinished(j dev.Journal) error {
+	fi, err := os.Stat(j.Name())
+	if err != nil || fi.Size() == 0 || strings.HasSuffix(j.Name(), undoSuffix) {
+		return err
+	}
+	return requestf("%s is an undo log that was never finished, or something else; remove it, or name another one with --undo", j.Name())
 }
 
 // reportUndo tells a user who only reads of a log that waits to be applied.
@@ -72,7 +99,7 @@ func (a *app) reportUndo(im *image, j dev.Journal) {
 	case info.State == dev.UndoArmed:
 		a.note("%s: a run (%s) was interrupted while it wrote; what follows is the state it left.\n"+
 			"fatkit: \"fatkit undo %s\" restores the state before it, and so does any command that writes.",
-			im.arg, info.Label, im.arg)
+			im.arg, printable(info.Label), shellWord(im.arg))
 	case info.State == dev.UndoDamaged:
 		a.note("%s: %v", j.Name(), info.State.Err())
 	}
@@ -91,10 +118,13 @@ func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict b
 	case dev.UndoNone:
 		return nil
 	case dev.UndoIncomplete:
+		if err := unfinished(j); err != nil {
+			return err
+		}
 		a.note("%s: removing %s: its run was stopped before it changed anything", im.arg, j.Name())
 		return j.Remove()
 	case dev.UndoArmed:
-		a.note("%s: a run (%s) was interrupted while it wrote; restoring the state before it from %s", im.arg, info.Label, j.Name())
+		a.note("%s: a run (%s) was interrupted while it wrote; restoring the state before it from %s", im.arg, printable(info.Label), j.Name())
 		_, err := dev.ApplyUndo(ctx, j, im.file)
 		return a.tolerate(err)
 	case dev.UndoFinished, dev.UndoStale:
@@ -109,7 +139,7 @@ func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict b
 // kept refuses to write over a log that the user asked to keep.
 func kept(im *image, j dev.Journal) error {
 	return fmt.Errorf("%w: %s is the kept undo log of a run before; remove it, take that run back with \"fatkit undo %s\", or name another log with --undo",
-		vol.ErrRequest, j.Name(), im.arg)
+		vol.ErrRequest, j.Name(), shellWord(im.arg))
 }
 
 // tolerate lets a change pass that is done and durable where only its undo log
@@ -127,11 +157,6 @@ func (a *app) commit(ctx context.Context, im *image, txn *dev.Txn, j dev.Journal
 	if !txn.Dirty() {
 		return dev.CommitStats{}, nil
 	}
-	if im.file.IsBlock() {
-		if err := os.MkdirAll(filepath.Dir(j.Name()), 0o700); err != nil {
-			return dev.CommitStats{}, fmt.Errorf("undo log: %w", err)
-		}
-	}
 	m := a.newMeter("writing")
 	defer m.clear()
 	stats, err := txn.Commit(ctx, dev.CommitOptions{
@@ -141,7 +166,17 @@ func (a *app) commit(ctx context.Context, im *image, txn *dev.Txn, j dev.Journal
 		return stats, kept(im, j)
 	}
 	if err = a.tolerate(err); err == nil && keep {
-		a.note("%s: \"fatkit undo %s\" takes this run back, from %s", im.arg, im.arg, j.Name())
+		a.note("%s: \"fatkit undo %s\" takes this run back, from %s", im.arg, shellWord(im.arg), j.Name())
 	}
-	return stats, err
+	return stats, noPlace(err)
+}
+
+// noPlace adds to an error of making an undo log that it can be elsewhere: the
+// directory of the image may be full, or not ours to write to.
+func noPlace(err error) error {
+	var e *dev.Error
+	if errors.As(err, &e) && strings.Contains(e.Op, "undo log") && !errors.Is(err, dev.ErrNotRestored) {
+		return fmt.Errorf("%w; --undo FILE puts the log elsewhere", err)
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
@@ -44,12 +43,12 @@ func (a *app) version(*cli.Context) error {
 	case a.json:
 		a.printJSON(d)
 	case a.quiet:
-		fmt.Fprintln(a.out, d.Version)
+		a.printf("%s\n", d.Version)
 	default:
-		fmt.Fprintf(a.out, "fatkit %s (%s, %s)\n", d.Version, d.Go, d.Platform)
+		a.printf("fatkit %s (%s, %s)\n", d.Version, d.Go, d.Platform)
 		if a.verbose {
-			fmt.Fprintf(a.out, "revision %s, modified %t\n", d.Revision, d.Modified)
-			fmt.Fprintf(a.out, "types %v\n", d.Types)
+			a.printf("revision %s, modified %t\n", d.Revision, d.Modified)
+			a.printf("types %v\n", d.Types)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -189,17 +188,17 @@ func (r *zeroRun) print(d *zeroDoc) {
 		return
 	}
 	for _, f := range d.Files {
-		fmt.Fprintf(r.a.out, "%s: %d bytes from byte %d are zeros now, %s in %s\n", printable(f.Path), f.Length, f.Offset,
+		r.a.printf("%s: %d bytes from byte %d are zeros now, %s in %s\n", printable(f.Path), f.Length, f.Offset,
 			plural(f.Blocks, "cluster", "clusters"), plural(f.Runs, "run", "runs"))
 	}
 	if d.Free != nil {
-		fmt.Fprintf(r.a.out, "%s: %s free in %s: %d bytes punched out, %d bytes written\n", printable(d.Image),
+		r.a.printf("%s: %s free in %s: %d bytes punched out, %d bytes written\n", printable(d.Image),
 			plural(d.Free.Clusters, "cluster", "clusters"), plural(d.Free.Runs, "run", "runs"), d.Free.BytesPunched, d.Free.BytesWritten)
 	}
 	if r.a.verbose {
-		fmt.Fprintf(r.a.out, "%s: %s, %.3f s\n", printable(d.Image), d.Type, d.Seconds)
+		r.a.printf("%s: %s, %.3f s\n", printable(d.Image), d.Type, d.Seconds)
 	}
 	if d.DryRun {
-		fmt.Fprintf(r.a.out, "%s: dry run: nothing was written\n", printable(d.Image))
+		r.a.printf("%s: dry run: nothing was written\n", printable(d.Image))
 	}
 }

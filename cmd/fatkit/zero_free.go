@@ -25,7 +25,7 @@ func (r *zeroRun) runFree(ctx context.Context) (err error) {
 	if r.punch && !t.file.Limits().Holes {
 		return requestf("holes cannot be made in it, so --punch cannot be done; without it zeros are written")
 	}
-	d, err := t.region.volume(t.file)
+	d, err := t.volume(t.file)
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,9 @@ func dataIn(d dev.Device, r dev.Range) int64 {
 
 // half says what has been done when the work ends early.
 func (r *zeroRun) half(err error, free *freeDoc) error {
-	if n := free.BytesPunched + free.BytesWritten; n > 0 && !r.dryRun {
-		r.a.note("%s: %d bytes of free clusters are zeros already; files and metadata are as they were", r.image, n)
+	n := free.BytesPunched + free.BytesWritten
+	if n == 0 || r.dryRun {
+		return err
 	}
-	return err
+	return &halfway{fmt.Sprintf("stopped; %d bytes of free clusters are zeros already, files and metadata are as they were", n), err}
 }

@@ -58,10 +58,12 @@ var _ Device = (*Txn)(nil)
 // While anything is staged the base must not be written by others, least of
 // all within the 4 KiB around it: a staged page is a copy of all of the page.
 func Begin(base Device) *Txn {
-	t := &Txn{base: base, size: base.Size()}
-	t.arena.limit = DefaultStaged
-	t.forget()
-	return t
+	return &Txn{
+		base:  base,
+		size:  base.Size(),
+		pages: make(map[int64]staged),
+		arena: arena{limit: DefaultStaged},
+	}
 }
 
 // SpillAfter sets how many bytes of staged pages stay in memory, at least

@@ -20,7 +20,8 @@ import (
 //	       16   8  size of the image
 //	       24   8  number of records
 //	       32   8  length of the log, from its byte 0 to the end of the records
-//	       40   4  checksum of all record headers in order
+//	       40   4  checksum of the first 28 bytes of all record headers in order
+//	               (with its own checksum every header would add the same)
 //	       44   4  zero
 //	       48  32  identity: SHA-256 of the first 64 KiB of the image (or all
 //	               of a smaller one) as it reads with the log applied
@@ -160,7 +161,7 @@ type undoHeader struct {
 	imageSize int64
 	records   int64
 	length    int64
-	sum       uint32 // of the record headers
+	sum       uint32 // of the record headers, see addRecord
 	identity  [sha256.Size]byte
 	label     string
 }
@@ -192,6 +193,9 @@ func (h *undoHeader) encode() []byte {
 	binary.LittleEndian.PutUint32(b[508:], crc(0, b[:508]))
 	return b
 }
+
+// addRecord continues sum, that of all record headers, with one of them.
+func addRecord(sum uint32, head []byte) uint32 { return crc(sum, head[:28]) }
 
 // cutLabel is label as valid UTF-8 of at most undoLabel bytes.
 func cutLabel(label string) string {

@@ -44,7 +44,7 @@ func mend(b []byte) []byte {
 		}
 		binary.LittleEndian.PutUint32(b[at+20:], crc32.Checksum(b[at+32:at+32+n], table))
 		binary.LittleEndian.PutUint32(b[at+28:], crc32.Checksum(b[at:at+28], table))
-		sum = crc32.Update(sum, table, b[at:at+32])
+		sum = crc32.Update(sum, table, b[at:at+28])
 		at += 32 + n
 	}
 	binary.LittleEndian.PutUint32(b[40:], sum)
@@ -148,10 +148,12 @@ func TestUndoForeignRecord(t *testing.T) {
 // that the log only claims to need, and no change of the image unless the log
 // is good.
 func FuzzUndoLog(f *testing.F) {
-	image := speckled(100_000, 7)
+	image := &ram{b: bytes.Repeat([]byte("old"), 3000)} // small, for small logs: the fuzzer is slow with large ones
 	for _, keep := range []bool{false, true} {
 		w := devtest.NewWorld(image)
-		must(f, changes(dev.CommitOptions{Keep: true})(w.Device(), w.Journal()))
+		txn := dev.Begin(w.Device())
+		must(f, write(txn, 0, 1), write(txn, 8192, 808))
+		must(f, commitWith(txn, dev.CommitOptions{Undo: w.Journal(), Keep: true}))
 		b := logOf(f, w)
 		if !keep {
 			clear(b[512:1024])

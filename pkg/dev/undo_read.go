@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -24,7 +25,7 @@ func (u *undoReader) open() error {
 		return u.fail(err)
 	}
 	b := make([]byte, min(max(size, 0), 2*undoSector))
-	if _, err := u.lf.ReadAt(b, 0); err != nil && (err != io.EOF) {
+	if _, err := u.lf.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
 		return u.fail(err)
 	}
 	header := b[:min(len(b), undoSector)]
@@ -66,7 +67,7 @@ func (u *undoReader) each(fn func(undoRecord, []byte) error) error {
 		if _, err := io.ReadFull(in, head[:]); err != nil {
 			return u.fail(err)
 		}
-		sum = crc(sum, head[:])
+		sum = addRecord(sum, head[:])
 		rec, ok := decodeRecord(head[:])
 		if !ok || rec.Off < end || CheckRange("undo", rec.Range, u.head.imageSize) != nil || rec.payload() > left {
 			return u.damaged()
@@ -220,7 +221,7 @@ func (u *undoReader) damaged() error { return u.fail(ErrUndoDamaged) }
 
 // fail wraps err. That a log ends early is damage, not a failure to read.
 func (u *undoReader) fail(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: it ends early", ErrUndoDamaged)
 	}
 	return &Error{Op: "read undo log", Path: u.name, Err: err}

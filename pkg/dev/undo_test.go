@@ -66,6 +66,27 @@ func TestCommitFault(t *testing.T) {
 	}
 }
 
+// TestCommitNestedCrash commits two inner transactions into an outer one.
+func TestCommitNestedCrash(t *testing.T) {
+	change := func(d dev.Device, j dev.Journal) error {
+		outer := dev.Begin(d)
+		defer outer.Close()
+		part, err := dev.Section(outer, dev.Range{Off: 512, Len: 500_000})
+		if err != nil {
+			return err
+		}
+		for range 2 {
+			if err := changes(dev.CommitOptions{})(part, nil); err != nil {
+				return err
+			}
+		}
+		return commitWith(outer, dev.CommitOptions{Undo: j})
+	}
+	c := devtest.Case{Image: imageForChanges, Change: change, Max: 60}
+	devtest.Matrix(t, c)
+	devtest.FaultMatrix(t, c)
+}
+
 // TestCommitManyPages has more writes than a Matrix tries, in many epochs.
 func TestCommitManyPages(t *testing.T) {
 	change := func(d dev.Device, j dev.Journal) error {
@@ -243,6 +264,14 @@ func TestUndoOtherSize(t *testing.T) {
 	}
 }
 
+func TestUndoStates(t *testing.T) {
+	for s, want := range map[dev.UndoState]string{dev.UndoNone: "none", dev.UndoArmed: "armed", dev.UndoStale: "stale", -1: "unknown", 7: "unknown"} {
+		if s.String() != want {
+			t.Errorf("%d is %q", int(s), s)
+		}
+	}
+}
+
 func TestUndoNone(t *testing.T) {
 	w := devtest.NewWorld(imageForChanges())
 	if info, err := dev.InspectUndo(w.Journal(), w.Device()); err != nil || info.State != dev.UndoNone {
@@ -370,6 +399,49 @@ func TestCommitWritesWhatDiffers(t *testing.T) {
 				t.Errorf("%d bytes read, want %d", got, tt.read)
 			}
 		})
+	}
+}
+
+// TestUndoLargeRecords takes back what needs several records in a row.
+func TestUndoLargeRecords(t *testing.T) {
+	image := dev.NewMem(8 << 20)
+	for off := int64(0); off < image.Size(); off += 3 << 20 {
+		must(t, write(image, off, 2<<20))
+	}
+	w := devtest.NewWorld(image)
+	txn := dev.Begin(w.Device())
+	p := bytes.Repeat([]byte("new"), 2<<20)
+	_, err := txn.WriteAt(p, 12_345)
+	must(t, err, commitWith(txn, dev.CommitOptions{Undo: w.Journal(), Keep: true}))
+	info, err := dev.ApplyUndo(context.Background(), w.Journal(), w.Device())
+	if err != nil || info.Blocks < 6 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	equal(t, w.Device(), image)
+}
+
+// TestCommitDiscardsLog fails to sync a log that is complete, gets rid of it,
+// and loses the removal with the power.
+func TestCommitDiscardsLog(t *testing.T) {
+	w := devtest.NewWorld(imageForChanges())
+	f := devtest.NewFault(w.Device())
+	f.Once(devtest.LogSync, 1, devtest.ErrInjected)
+	if err := changes(dev.CommitOptions{})(f, f.Journal(w.Journal())); !errors.Is(err, devtest.ErrInjected) || w.HasLog() {
+		t.Fatalf("%v", err)
+	}
+	back := 0
+	for seed := range uint64(40) {
+		after := w.After(devtest.Random(seed))
+		info, err := dev.InspectUndo(after.Journal(), after.Device())
+		switch {
+		case err != nil || info.State != dev.UndoIncomplete && info.State != dev.UndoNone:
+			t.Fatalf("the log that came back: %+v, %v", info, err)
+		case info.State == dev.UndoIncomplete:
+			back++
+		}
+	}
+	if back == 0 {
+		t.Error("the log never came back")
 	}
 }
 

@@ -67,7 +67,7 @@ func (w *undoWriter) closeRecord() error {
 	}
 	h := w.buf[w.start : w.start+undoRecHead]
 	w.rec.encode(h)
-	w.head.sum = crc(w.head.sum, h)
+	w.head.sum = addRecord(w.head.sum, h)
 	w.head.records++
 	w.rec = undoRecord{}
 	if len(w.buf) < undoPayload {

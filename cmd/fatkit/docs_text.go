@@ -1,0 +1,133 @@
+package main
+
+// exitRow is a row of the table of exit codes.
+type exitRow struct {
+	code int
+	text string
+}
+
+func exitTable() []exitRow {
+	return []exitRow{
+		{exitOK, "Done. For check and mount-scan: the volume is clean."},
+		{exitCorrected, "check: errors were found, and all are corrected."},
+		{exitLeft, "check: errors are left; mount-scan: a check is due, or a mount would be refused. The others: the request cannot be met (no space, not contiguous, there already, the volume needs a check), and nothing was changed."},
+		{exitFailed, "It could not be carried out: an I/O error, no such file, no permission, not a known volume. Nothing was changed."},
+		{exitUsage, "The command line makes no sense."},
+		{exitCancelled, "Cancelled by the user. Nothing was changed."},
+	}
+}
+
+// manSection is a section of fatkit(8).
+type manSection struct{ title, text string }
+
+func mainText() string {
+	return `fatkit works on volumes in image files and on block devices. It mounts nothing and needs neither root nor a loop device; a block device must of course be readable or writable for whoever runs it.
+
+Every command that changes an existing volume stages all changes in memory first, checks the staged result, writes an undo log, syncs it, writes the changes, syncs them, and then removes the log. A run that is cancelled or fails leaves the volume as it was. What a power cut interrupts is restored by the next command that writes, or by "fatkit undo". What free clusters hold is no part of a volume, so zeros in them are written straight to the image.`
+}
+
+func mainSections() []manSection {
+	return []manSection{
+		{"IMAGES", `IMAGE is an image file or a block device, and may name a part of it:
+
+  card.img      the volume that starts at byte 0, or a whole disk with an MBR or GPT
+  card.img:2    partition 2: the GPT entry, 1 to 4 of an MBR, 5 and up for logical ones
+  card.img@@1M  the volume at that byte; the suffix S counts sectors of 512 bytes
+
+A file whose name really is card.img:2 wins. Of a whole disk check and mount-scan handle every partition; prealloc and zero use the one volume of a known type, and stop if there are several.
+
+A block device that is mounted or held, and an image that backs a loop device, are refused for writing. So is an image that another fatkit is writing.`},
+		{"SIZES", `512, 64K, 1.5G and 2T are powers of two, 10MB is a power of ten.`},
+		{"JSON", `With --json one JSON document goes to standard output, for several images one a line. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too: {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}. All offsets and lengths are bytes from the start of the image, unless their name says otherwise.`},
+		{"ENVIRONMENT", `SOURCE_DATE_EPOCH, in seconds since 1970, is the time that is written to volumes, and seeds every id that is not given: the same command then gives the same bytes.
+
+NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set.`},
+		{"FILES", `IMAGE.fatkit-undo is the undo log of a run that is under way, was interrupted, or was told to keep it.`},
+		{"EXAMPLES", `Make a card, reserve a contiguous file on it, and check it:
+
+  fatkit format -t fat32 -s 64M -L CARD card.img
+  fatkit prealloc --create --contiguous -l 4M card.img DCIM/CLIP0001.BIN
+  fatkit check card.img`},
+	}
+}
+
+func problemsText() string {
+	return `Each problem has a code, which is permanent, a name, which "fatkit check --json" calls slug, and a severity. An error is a structure that is wrong, or data at risk; a warning is legal but suspicious; an info is worth knowing.
+
+The first repair that is possible is what "fatkit check -y" does about errors and warnings. "fatkit check -p" does the first one that loses nothing; where in brackets something may be lost, it is left to -y and -r.`
+}
+
+// commandWords are what a manual page says beyond what --help does.
+type commandWords struct {
+	description, examples string
+	also                  []string
+}
+
+// manWords are the words on a command.
+func manWords(command string) commandWords {
+	return map[string]commandWords{
+		"format": {
+			description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
+
+Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
+			examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
+
+  fatkit format -t fat32 -s 64G -L CARD card.img
+  fatkit format -t fat32 -L ESP disk.img:1
+  fatkit format -t fat -s 1440K floppy.img
+
+What it would look like, without writing it:
+
+  fatkit format -t fat32 -s 64G --dry-run card.img`,
+			also: []string{"mkfs(8)", "mkfs.fat(8)"},
+		},
+		"check": {
+			description: `Findings are printed with their code, path and place; fatkit-problems(7) and "fatkit explain" say what the codes mean. A repair is written only if the repaired volume, checked again in memory, shows no error that was not there before or was not left on purpose.`,
+			examples: `In a script, before mounting:
+
+  fatkit check -p card.img || [ $? -eq 1 ] || exit 1
+
+What would be repaired, and what is wrong, as data:
+
+  fatkit check -y --dry-run card.img
+  fatkit check --json card.img | jq -r '.volumes[].findings[].code'`,
+			also: []string{"fatkit-problems(7)", "fatkit-undo(8)", "fsck(8)"},
+		},
+		"prealloc": {
+			description: `Reserves the range from offset to offset plus length in each file, as fallocate(1) does; what is in the file stays. All files are one change: they all get their space, or none does. New clusters are chosen to make the fewest extents, and read as zeros unless --fill none says otherwise.
+
+A FAT file has no space beyond its end, so it grows to the end of the range, and --keep-size is refused where it would need more clusters.`,
+			examples: `One contiguous file on an erase block boundary, and many files of a list in which a tab parts length and path:
+
+  fatkit prealloc --create --contiguous --align 4M -l 1G card.img DCIM/CLIP0001.MP4
+  printf '64K\tLOG/%03d.BIN\n' $(seq 128) | fatkit prealloc --create --manifest - card.img`,
+			also: []string{"fallocate(1)"},
+		},
+		"zero": {
+			description: `The range of a file stays allocated. With --free all free clusters read as zeros afterwards: the image compresses better, and what was deleted is gone. That is refused on a volume that a check finds errors on, and cannot be undone.`,
+			examples: `Before an image is compressed:
+
+  fatkit zero --free --slack card.img`,
+			also: []string{"fallocate(1)", "fstrim(8)"},
+		},
+		"mount-scan": {
+			description: `The allocation data is read in one pass, one window ahead of the reader. The window is that of the device, as "blockdev --setra" sets it.`,
+			examples: `  fatkit mount-scan card.img
+  fatkit mount-scan --json card.img | jq '.volumes[].load'`,
+			also: []string{"mount(8)", "blockdev(8)"},
+		},
+		"info": {
+			examples: `  fatkit info card.img`,
+		},
+		"undo": {
+			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused.`,
+			examples: `  fatkit check -y --keep-undo card.img
+  fatkit undo card.img`,
+		},
+		"explain": {
+			examples: `  fatkit explain FAT-0012
+  fatkit explain cross-linked`,
+			also: []string{"fatkit-problems(7)"},
+		},
+	}[command]
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
+
+func TestUndoTakesAKeptRunBack(t *testing.T) {
+	f := newFake(t, pSafe)
+	before := f.read()
+	f.run("check", "-y", "--keep-undo", "IMAGE").want(t, 1, "fatkit undo")
+	if bytes.Equal(before, f.read()) {
+		t.Fatal("nothing was repaired")
+	}
+	// It is in the way of the next run that writes, and of no other.
+	f.run("check", "IMAGE").want(t, 0)
+	f.run("check", "-y", "IMAGE").want(t, 0)
+	f.run("zero", "IMAGE", "a").want(t, 4, "kept undo log")
+	f.run("format", "-t", "fake", "-f", "IMAGE").want(t, 4, "kept undo log")
+	f.run("prealloc", "-l", "1", "IMAGE", "a").want(t, 4, "kept undo log")
+	f.run("undo", "-v", "IMAGE").want(t, 0, "taken back: fatkit check", "bytes restored")
+	if !bytes.Equal(before, f.read()) {
+		t.Error("not as before")
+	}
+	f.run("undo", "IMAGE").want(t, 4, "nothing to undo")
+	f.run("undo", "--undo", "IMAGE.x", "IMAGE").want(t, 8, "no such file")
+}
+
+func TestUndoElsewhere(t *testing.T) {
+	f := newFake(t, pSafe)
+	before := f.read()
+	f.run("check", "-y", "--keep-undo", "--undo", "IMAGE.log", "IMAGE").want(t, 1)
+	f.run("undo", "--json", "--undo", "IMAGE.log", "IMAGE").want(t, 0, `"schema":"fatkit.undo/1"`, `"state":"finished"`, `"label":"fatkit check"`)
+	if !bytes.Equal(before, f.read()) {
+		t.Error("not as before")
+	}
+}
+
+// interrupted makes the log of a finished run one of a run that was cut short,
+// by taking its mark away.
+func (f *fake) interrupted() []byte {
+	f.t.Helper()
+	before := f.read()
+	f.run("check", "-y", "--keep-undo", "IMAGE").want(f.t, 1)
+	log, err := os.ReadFile(f.image + undoSuffix)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	clear(log[512:1024])
+	f.write(f.image+undoSuffix, log)
+	return before
+}
+
+func TestInterruptedRun(t *testing.T) {
+	f := newFake(t, pSafe)
+	before := f.interrupted()
+	after := f.read()
+	for _, reader := range []string{"check", "info", "mount-scan"} {
+		f.run(reader, "IMAGE").want(t, 0, "was interrupted while it wrote", "fatkit undo")
+	}
+	f.run("check", "-y", "--dry-run", "IMAGE").want(t, 0, "was interrupted")
+	if !bytes.Equal(after, f.read()) {
+		t.Fatal("a reader has written")
+	}
+	f.run("undo", "IMAGE").want(t, 0, "taken back")
+	if !bytes.Equal(before, f.read()) {
+		t.Error("not as before")
+	}
+}
+
+func TestWritersRestoreFirst(t *testing.T) {
+	for _, args := range []string{"check -y IMAGE", "zero IMAGE a", "prealloc -l 1 IMAGE a", "format -t fake -f IMAGE", "zero --free IMAGE"} {
+		f := newFake(t, pSafe)
+		f.interrupted()
+		code := 0
+		switch {
+		case strings.HasPrefix(args, "check"):
+			code = 1 // the error is there again
+		case strings.Contains(args, "--free"):
+			code = 4
+		}
+		f.run(strings.Fields(args)...).want(t, code, "restoring the state before it")
+		if _, err := os.Stat(f.image + undoSuffix); err == nil {
+			t.Errorf("%s: the log is left", args)
+		}
+	}
+}
+
+func TestBadUndoLogs(t *testing.T) {
+	for name, log := range map[string][]byte{
+		"damaged":    bytes.Repeat([]byte("x"), 5000),
+		"incomplete": make([]byte, 5000),
+		"empty":      {},
+	} {
+		f := newFake(t, pSafe)
+		f.write(f.image+undoSuffix, log)
+		f.run("check", "IMAGE").want(t, 4)
+		if name == "damaged" {
+			f.run("check", "-y", "IMAGE").want(t, 8, "damaged", "remove it", undoSuffix)
+			f.run("undo", "IMAGE").want(t, 8, "damaged")
+			continue
+		}
+		f.run("check", "-y", "IMAGE").want(t, 1, "before it changed anything")
+	}
+	f, other := newFake(t, pSafe), newFake(t, pSafe)
+	b := other.read()
+	b[fakeSize-1] = 1 // another image, where the log has nothing to say
+	other.write(other.image, b)
+	f.interrupted()
+	log, err := os.ReadFile(f.image + undoSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.write(other.image+undoSuffix, log)
+	other.run("check", "-y", "IMAGE").want(t, 8, "does not belong to this image")
+	other.run("undo", "--json", "IMAGE").want(t, 8, `"kind":"undo"`)
+}
+
+// A log is removed in the end; what is none must never be.
+func TestUndoLogThatIsNone(t *testing.T) {
+	f := newFake(t, pSafe)
+	f.write(f.image+".zeros", make([]byte, 8192)) // an unformatted image, or an unfinished log
+	for _, args := range []string{"check -y --undo IMAGE.zeros IMAGE", "undo --undo IMAGE.zeros IMAGE", "zero --undo IMAGE.zeros IMAGE a"} {
+		f.run(strings.Fields(args)...).want(t, 4, "or something else")
+	}
+	f.run("check", "-y", "--undo", "IMAGE", "IMAGE").want(t, 8, "damaged")
+	f.run("check", "-y", "--undo", filepath.Dir(f.image), "IMAGE").want(t, 16, "no regular file")
+	for _, name := range []string{f.image, f.image + ".zeros"} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	f.write(f.image+".new", nil) // as mktemp(1) leaves it
+	f.run("check", "-y", "--undo", "IMAGE.new", "IMAGE").want(t, 1)
+	if runtime.GOOS == "linux" {
+		f.run("check", "-y", "--undo", "/dev/null", "IMAGE").want(t, 16, "no regular file")
+	}
+}
+
+func TestLocked(t *testing.T) {
+	f := newFake(t, pSafe)
+	d, err := dev.OpenFile(f.image, dev.OpenOptions{Write: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.run("check", "--json", "IMAGE").want(t, 8, `"kind":"locked"`)
+	f.run("format", "-t", "fake", "-s", "1M", "-f", "IMAGE").want(t, 8, "in use by another fatkit")
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.run("check", "IMAGE").want(t, 4)
+}
+
+func TestFormatBesideAnUndoLog(t *testing.T) {
+	f := newFake(t, pSafe)
+	f.interrupted()
+	if err := os.Remove(f.image); err != nil {
+		t.Fatal(err)
+	}
+	f.run("format", "-t", "fake", "-s", "1M", "IMAGE").want(t, 4, "is the undo log of an image of that name")
+	if _, err := os.Stat(f.image); err == nil {
+		t.Error("the image was made")
+	}
+}
+
+func TestJournalPlace(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "real.img")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{}
+	a := newApp(nil, nil, nil, nil)
+	a.getenv = func(name string) string { return env[name] }
+	place := func(path string, block bool, explicit string) string {
+		t.Helper()
+		j, err := a.journal(path, block, explicit)
+		if err != nil {
+			return err.Error()
+		}
+		return j.Name()
+	}
+	if got := place(file, false, ""); !strings.HasSuffix(got, "real.img.fatkit-undo") {
+		t.Error(got)
+	}
+	if got := place(file, false, "else.where"); got != "else.where" {
+		t.Error(got)
+	}
+	if runtime.GOOS != "windows" {
+		link := filepath.Join(dir, "link.img")
+		if err := os.Symlink(file, link); err != nil {
+			t.Fatal(err)
+		}
+		if got := place(link, false, ""); filepath.Base(got) != "real.img.fatkit-undo" {
+			t.Errorf("through a link: %s", got)
+		}
+	}
+	if got := place("/dev/no-such-sdb", true, ""); !strings.Contains(got, "--undo") {
+		t.Errorf("no home: %s", got)
+	}
+	env["HOME"] = filepath.Join(dir, "home")
+	if got := place("/dev/no-such/sdb", true, ""); got != filepath.Join(dir, "home", ".local", "state", "fatkit", "no-such-sdb.fatkit-undo") {
+		t.Error(got)
+	}
+	env["XDG_STATE_HOME"] = filepath.Join(dir, "state")
+	if got := place("/dev/no-such-sdb", true, ""); got != filepath.Join(dir, "state", "fatkit", "no-such-sdb.fatkit-undo") {
+		t.Error(got)
+	}
+}
