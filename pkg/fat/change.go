@@ -138,9 +138,9 @@ func (c *change) growTo(g *growth, size int64) { g.want = max(g.want, size) }
 // changed tells whether there is anything to do for a file.
 func (g *growth) changed() bool { return g.want > g.size || len(g.zero) > 0 }
 
-// run carries the change out on the transaction: allocate, stage, verify, and
-// fill new clusters with zeros below it. When it fails, what is staged must
-// not be committed.
+// run carries the change out on the transaction: allocate, fill the new
+// clusters with zeros below it, stage, verify. When it fails, what is staged
+// must not be committed.
 func (c *change) run(ctx context.Context, o allocOptions) error {
 	if err := c.noneShared(); err != nil {
 		return err
@@ -149,12 +149,12 @@ func (c *change) run(ctx context.Context, o allocOptions) error {
 		return err
 	}
 	c.staged = slices.ContainsFunc(c.files, (*growth).changed) || slices.ContainsFunc(c.ds.all, (*folder).changed)
-	err := c.stage()
+	err := c.zeroNew(ctx)
 	if err == nil {
-		err = c.verify()
+		err = c.stage()
 	}
 	if err == nil {
-		err = c.zeroNew(ctx)
+		err = c.verify()
 	}
 	if err != nil {
 		c.giveBack()
@@ -333,30 +333,63 @@ func (c *change) stageCounts() error {
 // hold is no part of a volume's state, so that goes straight to the device,
 // run by run, and needs no log; it is durable before the metadata that makes
 // it part of a file can be.
+//
+// A transaction stages whole pages. One that is staged for a cluster nearby
+// holds what the device had in the rest of the page, and would put that back;
+// so the device comes first, and both ends of a run are staged besides, for
+// pages that were staged before.
 func (c *change) zeroNew(ctx context.Context) error {
 	if !c.fill {
 		return nil
 	}
-	d := c.v.raw
-	if d == nil {
-		d = c.v.d
-	}
-	any := false
-	for _, g := range c.files {
-		for _, e := range g.add {
-			if err := ctx.Err(); err != nil {
+	runs := c.newRuns()
+	for _, r := range runs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if c.v.raw == nil {
+			if err := c.v.d.Zero(r); err != nil {
 				return err
 			}
-			if err := d.Zero(c.v.g.ClusterRange(e.Start, e.Len)); err != nil {
-				return err
-			}
-			any = true
+			continue
+		}
+		if err := c.v.raw.Zero(r); err != nil {
+			return err
+		}
+		edge := min(r.Len, stagedPage)
+		if err := c.v.d.Zero(dev.Range{Off: r.Off, Len: edge}); err != nil {
+			return err
+		}
+		if err := c.v.d.Zero(dev.Range{Off: r.End() - edge, Len: edge}); err != nil {
+			return err
 		}
 	}
-	if any && c.v.raw != nil {
-		return d.Sync()
+	if len(runs) > 0 && c.v.raw != nil {
+		return c.v.raw.Sync()
 	}
 	return nil
+}
+
+// stagedPage is the length of a page of a transaction, or more.
+const stagedPage = 4096
+
+// newRuns are the bytes of all new clusters of files, in rising order and
+// joined where they touch.
+func (c *change) newRuns() []dev.Range {
+	var es []space.Extent
+	for _, g := range c.files {
+		es = append(es, g.add...)
+	}
+	slices.SortFunc(es, func(a, b space.Extent) int { return cmp.Compare(a.Start, b.Start) })
+	var joined []space.Extent
+	for _, e := range es {
+		joined = extend(joined, e)
+	}
+	rs := make([]dev.Range, len(joined))
+	for i, e := range joined {
+		rs[i] = c.v.g.ClusterRange(e.Start, e.Len)
+	}
+	return rs
 }
 
 // verify reads back what was staged and compares it with the plan. A
@@ -375,7 +408,7 @@ func (c *change) verify() error {
 	for _, g := range c.files {
 		f, err := ds.resolve(g.path, false)
 		if err != nil {
-			return mistake(g.path, "%v", err)
+			return mistake(g.path, "%w", err)
 		}
 		start := uint32(0)
 		if all := g.all(); len(all) > 0 {
@@ -417,7 +450,7 @@ func (c *change) verifyTable() error {
 }
 
 func mistake(path, format string, args ...any) error {
-	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %s", path, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %w", path, fmt.Errorf(format, args...))
 }
 
 // result is what became of a file.

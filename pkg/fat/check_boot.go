@@ -3,6 +3,7 @@ package fat
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -14,63 +15,75 @@ func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
 	if _, err := c.d.ReadAt(b, 0); err != nil {
 		return err
 	}
-	g, f := parseGeometry(b)
-	if f != nil || !b.signed() && !b.jumpOK() {
-		if stop := c.lostBoot(r, b, f); stop {
-			return vol.ErrStop
-		}
-	} else {
-		c.boot, c.g = b, g
+	if stop, err := c.settleBoot(r, b); err != nil {
+		return err
+	} else if stop {
+		return vol.ErrStop
+	}
+	if err := c.checkPlace(r); err != nil {
+		return err
+	}
+	if err := c.checkType(r); err != nil {
+		return err
 	}
 	if err := c.checkExtent(r); err != nil {
 		return err
 	}
 	c.checkFields(r)
-	if err := c.checkType(r); err != nil {
-		return err
-	}
-	if err := c.checkFatCount(r); err != nil {
-		return err
-	}
 	c.fat = c.g.ActiveFat
 	return c.checkBackup(r)
 }
 
-// lostBoot deals with a sector 0 that cannot be used: the backup stands in
-// for it where there is a good one. It reports whether there is not.
-func (c *checker) lostBoot(r *vol.Report, b bootSector, f *fault) (stop bool) {
-	backup, g := findBackup(c.d)
-	if g == nil {
-		if f == nil { // it parses, and lacks only its marks
-			c.boot = b
-			c.g, _ = parseGeometry(b)
-			return false
+// settleBoot decides which sector counts: b, which is sector 0, or the backup
+// where b cannot be used or contradicts what is on the volume. It reports
+// whether there is none to go on with.
+func (c *checker) settleBoot(r *vol.Report, b bootSector) (stop bool, err error) {
+	g, f := parseGeometry(b)
+	backup, bg := findBackup(c.d)
+	lost := ""
+	switch {
+	case f != nil:
+		lost = f.Error()
+	case !b.signed() && !b.jumpOK():
+		lost = "it has neither a jump nor a signature"
+	case bg != nil && !g.same(bg):
+		better, err := c.better(bg, g)
+		if err != nil {
+			return false, err
 		}
-		r.Found(c.found(f.slug, at(f.off, f.len), detail("%s", f.detail), gotWant(f.got, f.want)), nil)
-		return true
+		if better {
+			lost = "things do not lie where it says, but where the backup says"
+		}
 	}
-	c.boot, c.g = backup, g
-	why := "it has neither a jump nor a signature"
-	if f != nil {
-		why = f.Error()
+	switch {
+	case lost != "" && bg != nil:
+		c.boot, c.g = backup, bg
+		r.Found(c.found("boot-sector-lost", at(0, bootSectorLen), detail("%s", lost)), always(func() error {
+			_, err := c.d.WriteAt(backup, 0)
+			return err
+		}))
+		return false, nil
+	case f == nil:
+		c.boot, c.g = b, g
+		return false, nil
 	}
-	r.Found(c.found("boot-sector-lost", at(0, bootSectorLen), detail("%s", why)), always(func() error {
-		_, err := c.d.WriteAt(backup, 0)
-		return err
-	}))
-	return false
+	if f.slug == "fat-count" {
+		if n, err := c.otherFatCount(b); err != nil {
+			return true, err
+		} else if n > 0 {
+			c.wrongFatCount(r, int(b.u8(offNumFATs)), n)
+			return true, nil
+		}
+	}
+	r.Found(c.found(f.slug, at(f.off, f.len), detail("%s", f.detail), gotWant(f.got, f.want)), nil)
+	return true, nil
 }
 
 // checkExtent holds the size of the volume against the device and against
 // what the FAT has entries for.
 func (c *checker) checkExtent(r *vol.Report) error {
-	g, size := c.g, c.d.Size()
-	if first := g.DataOff(); first > size {
-		r.Found(c.found("fat-beyond-device", at(offTotSec32, 4),
-			detail("the data area starts at byte %d of a volume of %d, but there are only %d bytes", first, g.VolumeBytes(), size)), nil)
-		return vol.ErrStop
-	}
-	if g.VolumeBytes() > size {
+	g := c.g
+	if g.VolumeBytes() > c.d.Size() {
 		return c.beyondDevice(r)
 	}
 	if g.claimed > int64(g.Clusters) {
@@ -151,8 +164,9 @@ func (c *checker) checkFields(r *vol.Report) {
 	if !b.jumpOK() {
 		set("jump", offJump, 3, c.jump())
 	}
-	if m := b.u8(offMedia); m != 0xF0 && m < 0xF8 {
-		set("media-byte", offMedia, 1, 0xF8, gotWant(hex(m), "0xf8"))
+	if m := b.u8(offMedia); !mediaOK(m) {
+		want := c.media()
+		set("media-byte", offMedia, 1, uint32(want), gotWant(hex(m), hex(want)))
 	}
 	t16, t32 := b.u16(offTotSec16), b.u32(offTotSec32)
 	if t16 != 0 && t32 != 0 && uint32(t16) != t32 {
@@ -170,6 +184,15 @@ func (c *checker) checkFields(r *vol.Report) {
 	if c.g.activeBad {
 		set("active-fat", offExtFlags, 2, 0, gotWant(b.u16(offExtFlags)&0xF, c.g.Fats-1))
 	}
+}
+
+// media is what the FAT says the media byte is, or the usual one.
+func (c *checker) media() byte {
+	var head [1]byte
+	if _, err := c.d.ReadAt(head[:], c.g.FatOff(c.g.ActiveFat)); err == nil && mediaOK(head[0]) {
+		return head[0]
+	}
+	return mediaFixed
 }
 
 // jump is the instruction over the BPB: EB xx 90, little-endian.
@@ -261,21 +284,39 @@ func (c *checker) checkBackup(r *vol.Report) error {
 		r.Found(c.found("backup-boot-none", at(offBkBootSec, 2)), nil)
 		return nil
 	}
-	if g.BackupSector >= g.Reserved {
-		r.Found(c.found("backup-boot-location", at(offBkBootSec, 2), gotWant(g.BackupSector, "6"),
-			detail("there are %d reserved sectors", g.Reserved)), always(c.placeBackup))
-		return nil
-	}
 	off := g.BackupSector * g.SectorSize
 	copied := make(bootSector, bootSectorLen)
-	if _, err := c.d.ReadAt(copied, off); err != nil {
-		return err
+	why := fmt.Sprintf("there are %d reserved sectors", g.Reserved)
+	if g.BackupSector < g.Reserved {
+		if _, err := c.d.ReadAt(copied, off); err != nil {
+			return err
+		}
+		why = c.notBackup(copied)
+	}
+	if why != "" {
+		r.Found(c.found("backup-boot-location", at(offBkBootSec, 2), gotWant(g.BackupSector, usualBackup), detail("%s", why)), always(c.placeBackup))
+		return nil
 	}
 	if diff := differs(c.boot, copied); diff >= 0 {
 		r.Found(c.found("backup-boot-differs", at(off+int64(diff), 1), detail("first at byte %d of the sector", diff)),
 			always(func() error { return c.copyBoot(off) }))
 	}
 	return nil
+}
+
+// notBackup says what is in the place of the backup instead of one; "" where it
+// is one, or may be made one.
+func (c *checker) notBackup(b bootSector) string {
+	if fsInfo(b).signed() {
+		return "that is the FSInfo sector"
+	}
+	if c.g.BackupSector == usualBackup || b.signed() && b.jumpOK() {
+		return ""
+	}
+	if _, g := findBackup(c.d); g != nil {
+		return "there is none, but one in its usual place"
+	}
+	return ""
 }
 
 // differs is the first byte in which a and its backup b differ, or -1. The
@@ -302,12 +343,11 @@ func (c *checker) copyBoot(off int64) error {
 	return err
 }
 
-// placeBackup puts the backup into sector 6, where Microsoft puts it, or
-// declares that there is none where the reserved sectors end before.
+// placeBackup puts the backup into its usual place, or declares that there is
+// none where the reserved sectors end before.
 func (c *checker) placeBackup() error {
-	const usual = 6
-	sector := int64(usual)
-	if c.g.Reserved <= usual || c.g.FSInfoSector == usual {
+	sector := int64(usualBackup)
+	if c.g.Reserved <= usualBackup || c.g.FSInfoSector == usualBackup {
 		sector = 0
 	}
 	if err := c.setField(offBkBootSec, 2, uint32(sector)); err != nil || sector == 0 {

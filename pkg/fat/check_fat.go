@@ -5,26 +5,30 @@ import (
 	"context"
 	"encoding/binary"
 
-	"github.com/fatkit/fatkit/pkg/dev"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // checkFAT compares the copies, settles which one counts, and loads the
 // allocation map from it.
 func (c *checker) checkFAT(ctx context.Context, r *vol.Report) error {
-	diff, err := c.compareFats(ctx)
+	diff, used, load, err := c.readFATs(ctx)
 	if err != nil {
 		return err
 	}
+	first := c.fat
 	if err := c.judgeCopies(ctx, r, diff); err != nil {
 		return err
 	}
 	if err := c.checkHead(r); err != nil {
 		return err
 	}
-	used, load, err := loadMap(ctx, c.d, c.g, c.fat, 0)
-	if err != nil {
-		return err
+	if c.fat != first {
+		if used, load, err = loadMap(ctx, c.d, c.g, c.fat, 0); err != nil {
+			return err
+		}
 	}
 	c.used, c.bad = used, load.bad
 	c.stats.BytesRead += load.bytes
@@ -35,6 +39,22 @@ func (c *checker) checkFAT(ctx context.Context, r *vol.Report) error {
 		r.Found(c.found("bad-clusters", at(c.g.FatOff(c.fat), c.g.FatBytes()), gotWant(c.bad, nil)), nil)
 	}
 	return c.checkTail(r)
+}
+
+// readFATs compares the copies and loads the map from the one that counts, side
+// by side.
+func (c *checker) readFATs(ctx context.Context) (diff []fatDiff, used *space.Map, load loadStats, err error) {
+	eg, ctx := errgroup.WithContext(ctx)
+	eg.Go(func() (err error) {
+		diff, err = c.compareFats(ctx)
+		return err
+	})
+	eg.Go(func() (err error) {
+		used, load, err = loadMap(ctx, c.d, c.g, c.fat, 0)
+		return err
+	})
+	err = eg.Wait()
+	return diff, used, load, err
 }
 
 // fatDiff is what compareFats saw of one copy.
@@ -76,8 +96,8 @@ func (c *checker) compareFats(ctx context.Context) ([]fatDiff, error) {
 // offset in the FAT and what a holds there. Places where both are holes are
 // not read.
 func (c *checker) eachDiff(ctx context.Context, a, b int, fn func(off int64, want []byte) error) error {
-	x, y := make([]byte, fatPiece), make([]byte, fatPiece)
 	end := c.g.entryBytes()
+	x, y := make([]byte, min(fatPiece, end)), make([]byte, min(fatPiece, end))
 	for off := c.nextEither(a, b, 0); off < end; off = c.nextEither(a, b, off+fatPiece) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -121,17 +141,7 @@ func (c *checker) nextEither(a, b int, off int64) int64 {
 // judgeCopies reports FATs that differ, and settles on one.
 func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff) error {
 	if !c.g.Mirrored {
-		slug := "mirror-off-equal"
-		if len(diff) > 0 {
-			slug = "mirror-off"
-		}
-		r.Found(c.found(slug, at(offExtFlags, 2), detail("FAT %d is the one that counts", c.fat)), func(ctx context.Context, _ vol.Repair) error {
-			if err := c.mirrorFrom(ctx, c.fat); err != nil {
-				return err
-			}
-			return c.setField(offExtFlags, 2, 0)
-		})
-		return nil
+		return c.judgeActive(ctx, r, len(diff) > 0)
 	}
 	if len(diff) == 0 {
 		return nil
@@ -140,15 +150,45 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 	if err != nil {
 		return err
 	}
-	name := fixChoose
-	if fits {
-		name = fixMirror
+	name := fixMirror
+	if !fits {
+		// Which one is right is not settled: as long as it is not, what seems
+		// to be wrong with files may be right by the other.
+		name = fixChoose
+		r.Hold()
 	}
 	first := diff[0]
 	c.fat = best
 	r.Found(c.found("fats-differ", at(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), offer(name),
 		detail("%d sectors; FAT %d fits the directories best", first.sectors, best)),
 		func(ctx context.Context, _ vol.Repair) error { return c.mirrorFrom(ctx, best) })
+	return nil
+}
+
+// judgeActive reports that only one FAT counts. Where the others differ it is
+// held against the directories: what readers that do not look at the flag read
+// in another FAT may be right after all.
+func (c *checker) judgeActive(ctx context.Context, r *vol.Report, differ bool) error {
+	loc, why := at(offExtFlags, 2), detail("FAT %d is the one that counts", c.fat)
+	if !differ {
+		r.Found(c.found("mirror-off-equal", loc, why), nil)
+		return nil
+	}
+	n, err := c.faults(ctx, c.fat)
+	if err != nil {
+		return err
+	}
+	name := fixMirror
+	if n > 1 {
+		name = fixChoose
+		r.Hold()
+	}
+	r.Found(c.found("mirror-off", loc, why, offer(name)), func(ctx context.Context, _ vol.Repair) error {
+		if err := c.mirrorFrom(ctx, c.fat); err != nil {
+			return err
+		}
+		return c.setField(offExtFlags, 2, 0)
+	})
 	return nil
 }
 
@@ -183,14 +223,16 @@ func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
 		return 0, err
 	}
 	n := 256 * uint64(len(w.faults)+len(w.shared)+len(w.twice))
-	if w.rootBroken {
+	if w.rootBroken || w.dirs[0].garbage {
 		n += 1 << 40
 	}
-	lost, err := w.lostRuns()
+	err = w.lostRuns(func(space.Extent) error {
+		n += 4
+		return nil
+	})
 	if err != nil {
 		return 0, err
 	}
-	n += 4 * uint64(len(lost))
 	if e, err := w.tab.raw(0); err != nil {
 		return 0, err
 	} else if e != c.entry0() {
@@ -243,7 +285,7 @@ func (c *checker) checkHead(r *vol.Report) error {
 	if c.g.Type == FAT32 {
 		e0, e1 = e0&entryMask, e1&entryMask
 	}
-	if want := c.entry0(); e0 != want && c.g.Media >= 0xF0 {
+	if want := c.entry0(); e0 != want && mediaOK(c.g.Media) {
 		r.Found(c.found("media-mismatch", at(c.g.FatOff(c.fat), 4), gotWant(hex(e0), hex(want))), always(func() error { return c.setHead(0, want) }))
 	}
 	ones, flags := headBits(c.g.Type)
@@ -268,26 +310,33 @@ func headBits(t Type) (ones, flags uint32) {
 // setHead writes entry 0 or 1 into every FAT that counts.
 func (c *checker) setHead(i, v uint32) error { return newTable(c.d, c.g, c.fat).set(i, v) }
 
-// checkTail looks at the entries behind the last cluster, up to the end of
-// the FAT. They are read up to a bound: nobody depends on them.
+// checkTail looks at the entries behind the last cluster: nobody depends on
+// them.
 func (c *checker) checkTail(r *vol.Report) error {
-	if c.g.Type != FAT32 {
-		return nil
-	}
-	from := c.g.entryBytes()
-	n := min(c.g.FatBytes()-from, fatPiece) &^ 3
-	if n <= 0 {
-		return nil
-	}
-	b := make([]byte, n)
-	if _, err := c.d.ReadAt(b, c.g.FatOff(c.fat)+from); err != nil {
+	off, err := c.tailEntry(c.g, c.fat)
+	if err != nil || off < 0 {
 		return err
 	}
+	r.Found(c.found("tail-nonzero", at(off, 4)), nil)
+	return nil
+}
+
+// tailEntry is where FAT number k of a FAT32 holds an entry behind that of the
+// last cluster, or -1. It is looked for up to a bound.
+func (c *checker) tailEntry(g *Geometry, k int) (int64, error) {
+	from := g.entryBytes()
+	n := min(g.FatBytes()-from, fatPiece) &^ 3
+	if g.Type != FAT32 || n <= 0 {
+		return -1, nil
+	}
+	b := make([]byte, n)
+	if _, err := c.d.ReadAt(b, g.FatOff(k)+from); err != nil {
+		return -1, err
+	}
 	for i := int64(0); i < n; i += 4 {
-		if v := binary.LittleEndian.Uint32(b[i:]); v&entryMask != 0 {
-			r.Found(c.found("tail-nonzero", vol.Location{Range: dev.Range{Off: c.g.FatOff(c.fat) + from + i, Len: 4}}, gotWant(hex(v), "0")), nil)
-			return nil
+		if binary.LittleEndian.Uint32(b[i:])&entryMask != 0 {
+			return g.FatOff(k) + from + i, nil
 		}
 	}
-	return nil
+	return -1, nil
 }

@@ -42,6 +42,10 @@ func (c *checker) checkFATFlags(r *vol.Report, clearable func(vol.Fix) vol.Fix) 
 	if err != nil {
 		return err
 	}
+	ones, flags := headBits(c.g.Type)
+	if (e1|flags)&ones != ones {
+		return nil // entry1-garbage: its bits are no flags
+	}
 	clean, hard := uint32(cleanShutdown16), uint32(noHardError16)
 	if c.g.Type == FAT32 {
 		clean, hard = cleanShutdown32, noHardError32

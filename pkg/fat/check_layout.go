@@ -25,7 +25,7 @@ func (c *checker) checkLayout(_ context.Context, r *vol.Report) error {
 			continue
 		}
 		loc := vol.Location{Path: c.walk.path(int32(i)), Cluster: d.start}
-		r.Found(c.found("directory-too-long", loc), always(func() error { return c.cutDirectory(int32(i)) }))
+		r.Found(c.found("directory-too-long", loc), c.walk.ifSettled(int32(i), 0, maxDirEntries, always(func() error { return c.cutDirectory(int32(i)) })))
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 	loc := vol.Location{Path: w.path(n.dir), Cluster: w.dirs[n.dir].start,
 		Range: dev.Range{Off: w.slotOff(n.dir, int(n.slot)), Len: entryLen}}
 	if n.slug == "dots-missing" {
-		r.Found(c.found(n.slug, loc), always(func() error { return c.rewriteDir(p, n.dir, false) }))
+		r.Found(c.found(n.slug, loc), w.ifSettled(n.dir, 0, maxDirEntries, always(func() error { return c.rewriteDir(p, n.dir, false) })))
 		return nil
 	}
 	offers := []string{fixRemove}
@@ -47,12 +47,12 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 		offers = []string{fixReveal, fixRemove}
 	}
 	f := c.found(n.slug, loc, detail("%d entries behind slot %d", n.n, n.slot), offer(offers...))
-	r.Found(f, func(_ context.Context, rep vol.Repair) error {
+	r.Found(f, w.ifSettled(n.dir, 0, maxDirEntries, func(_ context.Context, rep vol.Repair) error {
 		if rep.Name == fixReveal {
 			return c.rewriteDir(p, n.dir, true)
 		}
 		return c.zeroBehindEnd(n.dir)
-	})
+	}))
 	return nil
 }
 
@@ -66,62 +66,72 @@ func endOf(buf []byte) int {
 	return len(buf) / entryLen
 }
 
-// hiddenAreReal reports whether all entries behind the end mark can be files:
-// allowed names, and chains that nothing else owns and that fit their sizes.
-// Leftovers of an older directory fail this: their clusters are free, or
-// somebody else's by now.
+// allFree reports whether no slot of b is in use.
+func allFree(b []byte) bool {
+	for ; len(b) >= entryLen; b = b[entryLen:] {
+		if e := dirEntry(b); !e.isEnd() && !e.isFree() {
+			return false
+		}
+	}
+	return true
+}
+
+// hiddenAreReal reports whether what stands behind the end mark are files that
+// belong there: allowed names, and first clusters that are in use and that
+// nothing else owns. Leftovers of an older directory fail this: their clusters
+// are free, or somebody else's by now. Entries without clusters say nothing;
+// of the others most must pass, so that one that is broken does not doom the
+// rest of a directory whose first sector was lost.
 func (c *checker) hiddenAreReal(n *layoutNote) (bool, error) {
 	buf, err := c.walk.read(n.dir)
 	if err != nil {
 		return false, err
 	}
-	owned := false
+	real, other := 0, 0
 	for k := int(n.slot); k*entryLen < len(buf); k++ {
 		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
-		if e.isEnd() || e.isFree() || e.isLong() {
+		if e.isEnd() || e.isFree() || e.isLong() || isDotName(e.name()) {
 			continue
 		}
-		ok, err := c.couldBeFile(e)
-		if err != nil || !ok {
+		switch could, owns, err := c.couldBeFile(e); {
+		case err != nil:
 			return false, err
+		case !could:
+			other++
+		case owns:
+			real++
 		}
-		owned = owned || e.start(c.g.Type) != 0
 	}
-	return owned, nil
+	return real > other, nil
 }
 
-func (c *checker) couldBeFile(e dirEntry) (bool, error) {
+// couldBeFile judges one entry; owns says that it leads to clusters that would
+// be lost without it.
+func (c *checker) couldBeFile(e dirEntry) (could, owns bool, err error) {
 	for i, b := range e.name() {
-		if classifyShort(b, i) != shortOK {
-			return false, nil
+		if k := classifyShort(b, i); k == shortIllegal || k == shortLeading {
+			return false, false, nil
 		}
 	}
 	if e.attr()&(attrVolume|attrReserved) != 0 {
-		return false, nil
+		return false, false, nil
 	}
 	start := e.start(c.g.Type)
 	if start == 0 {
-		return e.size() == 0 && !e.isDir(), nil
+		return e.size() == 0 && !e.isDir(), false, nil
 	}
-	need, n := c.g.clustersFor(e.size()), uint32(0)
-	for cl := start; ; n++ {
-		if !c.g.Valid(cl) || c.walk.claimed.Used(cl-firstCluster) || n > need && !e.isDir() || n > c.g.Clusters {
-			return false, nil
-		}
-		v, err := c.walk.tab.get(cl)
-		if err != nil || v == entryFree || v == entryBad {
-			return false, err
-		}
-		if isEOC(v) {
-			n++
-			break
-		}
-		cl = v
+	if !c.g.Valid(start) || c.walk.claimed.Used(start-firstCluster) {
+		return false, false, nil
+	}
+	v, err := c.walk.tab.get(start)
+	if err != nil || v == entryFree || v == entryBad {
+		return false, false, err
 	}
 	if e.isDir() {
-		return c.walk.looksLikeDir(start)
+		could, err = c.walk.looksLikeDir(start)
+		return could, could, err
 	}
-	return n == need, nil
+	return e.size() > 0, e.size() > 0, nil
 }
 
 // zeroBehindEnd clears all slots behind the end mark.
@@ -155,6 +165,8 @@ func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 	end := endOf(buf)
 	if reveal {
 		end = len(buf) / entryLen
+	} else if !allFree(buf[end*entryLen:]) {
+		return vol.ErrNotNow // what stands behind the end comes first
 	}
 	out := make([]byte, 0, len(buf)+2*entryLen)
 	if dir != 0 {
@@ -168,7 +180,7 @@ func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 		}
 	}
 	if len(out) > len(buf) {
-		if err := c.growDir(p, dir); err != nil {
+		if err := c.growDir(p, dir, 1); err != nil {
 			return err
 		}
 	}
@@ -191,27 +203,35 @@ func (c *checker) dotEntry(dir int32, buf []byte, slot int) dirEntry {
 	return repairEntry(c.g.Type, name, attrDirectory, [2]uint32{d.start, c.walk.parentStart(d.parent)}[slot], 0)
 }
 
-// growDir adds a zeroed cluster to a directory.
-func (c *checker) growDir(p *linkRepair, dir int32) error {
+// growDir adds n zeroed clusters to a directory.
+func (c *checker) growDir(p *linkRepair, dir int32, n uint32) error {
 	d := &c.walk.dirs[dir]
-	if d.start == 0 || c.walk.dirBytes(dir) >= maxDirBytes {
+	if d.start == 0 || c.walk.dirBytes(dir)+int64(n)*c.g.ClusterSize() > maxDirBytes {
 		return vol.ErrNotNow
 	}
 	last := d.extents[len(d.extents)-1]
 	at := last.Start + last.Len - 1
-	es, err := p.allocator().Alloc(nil, space.Request{Units: 1, Goal: at + 1 - firstCluster})
+	switch v, err := c.walk.tab.get(at); {
+	case err != nil:
+		return err
+	case !isEOC(v):
+		return vol.ErrNotNow // its chain goes on to where it should not
+	}
+	es, err := p.allocator().Alloc(nil, space.Request{Units: n, Goal: at + 1 - firstCluster})
 	if err != nil {
 		return vol.ErrNotNow
 	}
-	cl := es[0].Start + firstCluster
-	if err := c.d.Zero(c.g.ClusterRange(cl, 1)); err != nil {
-		return err
+	for _, e := range es {
+		e.Start += firstCluster
+		if err := c.d.Zero(c.g.ClusterRange(e.Start, e.Len)); err != nil {
+			return err
+		}
+		d.extents = append(d.extents, e)
 	}
 	if err := c.walk.tab.setRuns(linkExtents(es)); err != nil {
 		return err
 	}
-	d.extents = append(d.extents, space.Extent{Start: cl, Len: 1})
-	return c.walk.tab.set(at, cl)
+	return c.walk.tab.set(at, es[0].Start+firstCluster)
 }
 
 // cutDirectory ends the chain where the entries that are read end.

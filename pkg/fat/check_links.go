@@ -2,26 +2,13 @@ package fat
 
 import (
 	"context"
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
-
-// owner is one chain that goes through a shared cluster.
-type owner struct {
-	ref    entryRef
-	root   bool
-	name   string
-	isDir  bool
-	start  uint32
-	size   uint32
-	prefix uint32 // clusters of the chain before the shared one
-	before uint32 // the last of them, 0 for none
-	total  uint32 // clusters of the chain in all
-	own    bool   // for a directory: its dot entry names the shared cluster
-}
 
 // checkLinks judges clusters that two chains lead to, and directories that two
 // entries lead to.
@@ -35,14 +22,9 @@ func (c *checker) checkLinks(ctx context.Context, r *vol.Report) error {
 	if err != nil {
 		return err
 	}
-	clusters := make([]uint32, 0, len(owners))
-	for cl := range owners {
-		clusters = append(clusters, cl)
-	}
-	sort.Slice(clusters, func(i, j int) bool { return clusters[i] < clusters[j] })
 	p := &linkRepair{c: c}
-	for _, cl := range clusters {
-		c.reportShared(r, p, cl, owners[cl])
+	for _, l := range c.losers(owners) {
+		c.reportShared(r, p, l)
 	}
 	return nil
 }
@@ -63,7 +45,7 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	loc := vol.Location{Path: w.pathIn(drop.dir, name), Cluster: d.start,
 		Range: dev.Range{Off: w.slotOff(drop.dir, int(drop.slot)), Len: entryLen}}
 	f := c.found("directory-twice", loc, detail("it is %s, whose clusters it leads to", quote(keep)), related(vol.Location{Path: keep, Cluster: d.start}))
-	r.Found(f, always(func() error { return c.removeEntry(drop) }))
+	r.Found(f, w.ifSettled(drop.dir, drop.slot, 1, always(func() error { return c.removeEntry(drop) })))
 	return nil
 }
 
@@ -84,107 +66,9 @@ func (w *walk) namedParent(c uint32) (up uint32, ok bool, err error) {
 	return e.start(w.c.g.Type), string(e.name()) == dotdotName, nil
 }
 
-// findOwners goes through all chains again and notes those that lead through
-// a shared cluster. It costs nothing where there is none.
-func (c *checker) findOwners(ctx context.Context) (map[uint32][]owner, error) {
-	if len(c.walk.shared) == 0 {
-		return nil, nil
-	}
-	found := map[uint32][]owner{}
-	for _, s := range c.walk.shared {
-		found[s.cluster] = nil
-	}
-	w := *c.walk
-	w.quiet = true
-	for i := range w.dirs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		d := &w.dirs[i]
-		if d.start != 0 {
-			o := owner{ref: d.ref, root: i == 0, name: d.name, isDir: true, start: d.start}
-			if err := c.trace(o, found); err != nil {
-				return nil, err
-			}
-		}
-		if err := c.traceEntries(&w, int32(i), found); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-// traceEntries traces the files of a directory, and the entries for
-// directories that the walk did not enter.
-func (c *checker) traceEntries(w *walk, dir int32, found map[uint32][]owner) error {
-	s, err := w.scan(dir)
-	if err != nil {
-		return err
-	}
-	for k := range s.live {
-		e := dirEntry(s.slot(int(s.live[k].slot)))
-		start := e.start(c.g.Type)
-		if _, entered := w.byStart[start]; start == 0 || e.isDir() && entered {
-			continue
-		}
-		o := owner{ref: s.ref(k), isDir: e.isDir(), start: start, size: e.size()}
-		n := len(found)
-		if err := c.traceNamed(o, found, func() string { return s.name(k) }); err != nil || n != len(found) {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *checker) trace(o owner, found map[uint32][]owner) error {
-	return c.traceNamed(o, found, func() string { return o.name })
-}
-
-// traceNamed follows a chain and adds it to each shared cluster it meets. It
-// ends where the chain does, or has come back to itself (Brent).
-func (c *checker) traceNamed(o owner, found map[uint32][]owner, name func() string) error {
-	var hits []uint32
-	var at []owner
-	tortoise, power, lap := uint32(0), uint32(1), uint32(0)
-	cl, before := o.start, uint32(0)
-	for c.g.Valid(cl) && cl != tortoise {
-		if _, ok := found[cl]; ok {
-			h := o
-			h.prefix, h.before = o.total, before
-			hits, at = append(hits, cl), append(at, h)
-		}
-		v, err := c.walk.tab.get(cl)
-		if err != nil {
-			return err
-		}
-		if v == entryFree || v == entryBad {
-			break
-		}
-		o.total++
-		if lap++; lap == power {
-			tortoise, power, lap = cl, power*2, 0
-		}
-		before, cl = cl, v
-	}
-	for i, h := range hits {
-		if len(found[h]) > 0 && found[h][len(found[h])-1].ref == o.ref && !o.root {
-			continue // a loop comes by twice
-		}
-		x := at[i]
-		x.total, x.name = o.total, name()
-		if x.isDir && x.prefix == 0 {
-			var err error
-			if x.own, err = c.walk.looksLikeDir(x.start); err != nil {
-				return err
-			}
-		}
-		found[h] = append(found[h], x)
-	}
-	return nil
-}
-
 // weight is how much speaks for an owner: that a directory says so itself,
-// that the size fits the chain, that the cluster continues the one before.
+// that the cluster holds entries, that the size fits the chain, that the
+// cluster continues the one before.
 func (c *checker) weight(o *owner, cl uint32) int {
 	n := 0
 	switch {
@@ -192,15 +76,15 @@ func (c *checker) weight(o *owner, cl uint32) int {
 		n += 1000
 	case o.own:
 		n += 500
-	case o.isDir && o.prefix == 0:
+	case o.isDir && (o.prefix == 0 || o.holds == rootOther):
 		n -= 500 // the cluster is no directory
+	case o.isDir && o.holds == rootDirectory:
+		n += 100
 	case o.isDir:
-		n += 50
-	}
-	if !o.isDir && o.total == c.g.clustersFor(o.size) {
+		n += 10
+	case o.total == c.g.clustersFor(o.size):
 		n += 20
-	}
-	if !o.isDir && o.prefix >= c.g.clustersFor(o.size) {
+	case o.prefix >= c.g.clustersFor(o.size):
 		n -= 40 // it does not need the cluster at all
 	}
 	if o.before != 0 && o.before+1 == cl {
@@ -209,26 +93,53 @@ func (c *checker) weight(o *owner, cl uint32) int {
 	return n
 }
 
-// reportShared reports every owner of cluster cl but the one that most speaks
-// for; among equals the first in the order of the directories keeps it.
-func (c *checker) reportShared(r *vol.Report, p *linkRepair, cl uint32, owners []owner) {
-	best := 0
-	for i := range owners {
-		if c.weight(&owners[i], cl) > c.weight(&owners[best], cl) {
-			best = i
+// loser is an owner that has to part from a shared cluster.
+type loser struct {
+	owner
+	cluster uint32
+	winner  owner
+}
+
+// losers are all owners of a shared cluster but the one that most speaks for;
+// among equals the first in the order of the directories keeps it. An owner
+// that loses in several places is named with the first: parted there from the
+// chain that it shares it has none of the others.
+func (c *checker) losers(owners map[uint32][]owner) []loser {
+	var all []loser
+	at := map[entryRef]int{}
+	for _, cl := range slices.Sorted(maps.Keys(owners)) {
+		os := owners[cl]
+		best := 0
+		for i := range os {
+			if c.weight(&os[i], cl) > c.weight(&os[best], cl) {
+				best = i
+			}
+		}
+		for i, o := range os {
+			if i == best {
+				continue
+			}
+			l := loser{owner: o, cluster: cl, winner: os[best]}
+			k, again := at[o.ref]
+			switch {
+			case !again:
+				at[o.ref] = len(all)
+				all = append(all, l)
+			case o.prefix < all[k].prefix:
+				all[k] = l
+			}
 		}
 	}
-	for i := range owners {
-		if i == best {
-			continue
-		}
-		o := owners[i]
-		loc := vol.Location{Path: c.ownerPath(&o), Cluster: cl, Range: c.g.ClusterRange(cl, 1)}
-		other := c.ownerPath(&owners[best])
-		f := c.found("cross-linked", loc, detail("from cluster %d on it shares the chain of %s", cl, quote(other)),
-			related(vol.Location{Path: other, Cluster: cl}), offer(p.offers(&o)...))
-		r.Found(f, func(ctx context.Context, rep vol.Repair) error { return p.fix(ctx, &o, cl, rep.Name) })
-	}
+	return all
+}
+
+func (c *checker) reportShared(r *vol.Report, p *linkRepair, l loser) {
+	loc := vol.Location{Path: c.ownerPath(&l.owner), Cluster: l.cluster, Range: c.g.ClusterRange(l.cluster, 1)}
+	other := c.ownerPath(&l.winner)
+	f := c.found("cross-linked", loc, detail("from cluster %d on it shares the chain of %s", l.cluster, quote(other)),
+		related(vol.Location{Path: other, Cluster: l.cluster}), offer(p.offers(&l.owner)...))
+	fix := func(ctx context.Context, rep vol.Repair) error { return p.fix(ctx, &l.owner, l.cluster, rep.Name) }
+	r.Found(f, c.walk.ifSettled(l.ref.dir, l.ref.slot, 1, fix))
 }
 
 func (c *checker) ownerPath(o *owner) string {
@@ -260,9 +171,17 @@ func (p *linkRepair) offers(o *owner) []string {
 	return []string{fixTruncate}
 }
 
+// allocator of the clusters that are free. What a broken chain leads to is not
+// given out though it is marked as free: it may be the rest of a file.
 func (p *linkRepair) allocator() space.Allocator {
 	if p.alloc == nil {
-		p.alloc = space.NewAllocator(p.c.used.Clone(), space.Options{})
+		m := p.c.used.Clone()
+		for i := range p.c.walk.faults {
+			if at := p.c.walk.faults[i].at; p.c.g.Valid(at) {
+				m.Set(at - firstCluster)
+			}
+		}
+		p.alloc = space.NewAllocator(m, space.Options{})
 	}
 	return p.alloc
 }
@@ -272,12 +191,15 @@ func (p *linkRepair) fix(ctx context.Context, o *owner, cl uint32, how string) e
 	if how == fixTruncate {
 		return p.cut(o)
 	}
-	n := p.tail(o)
-	es, err := p.allocator().Alloc(nil, space.Request{Units: n})
+	from, err := p.source(cl, p.tail(o))
+	if err != nil {
+		return err
+	}
+	es, err := p.allocator().Alloc(nil, space.Request{Units: uint32(len(from))})
 	if err != nil {
 		return vol.ErrNotNow
 	}
-	if err := p.copyChain(ctx, cl, es); err != nil {
+	if err := p.copyClusters(ctx, from, es); err != nil {
 		return err
 	}
 	if err := c.walk.tab.setRuns(linkExtents(es)); err != nil {
@@ -288,6 +210,23 @@ func (p *linkRepair) fix(ctx context.Context, o *owner, cl uint32, how string) e
 		return c.walk.tab.set(o.before, first)
 	}
 	return c.patchEntry(o.ref, func(e dirEntry) { e.setStart(c.g.Type, first) })
+}
+
+// source is n clusters of the chain from cl on. Another repair may have made it
+// shorter than it was: then this one has to wait.
+func (p *linkRepair) source(cl, n uint32) ([]uint32, error) {
+	var from []uint32
+	for range n {
+		if !p.c.g.Valid(cl) {
+			return nil, vol.ErrNotNow
+		}
+		from = append(from, cl)
+		var err error
+		if cl, err = p.c.walk.tab.get(cl); err != nil {
+			return nil, err
+		}
+	}
+	return from, nil
 }
 
 // linkExtents makes one chain of extents of units.
@@ -303,27 +242,23 @@ func linkExtents(es []space.Extent) []link {
 	return runs
 }
 
-// copyChain copies the clusters of the chain from cl on into es.
-func (p *linkRepair) copyChain(ctx context.Context, cl uint32, es []space.Extent) error {
+// copyClusters copies from into es, which has as many.
+func (p *linkRepair) copyClusters(ctx context.Context, from []uint32, es []space.Extent) error {
 	c := p.c
 	buf := make([]byte, c.g.ClusterSize())
 	for _, e := range es {
-		for i := uint32(0); i < e.Len; i++ {
+		for i := range e.Len {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if _, err := c.d.ReadAt(buf, c.g.ClusterOff(cl)); err != nil {
+			if _, err := c.d.ReadAt(buf, c.g.ClusterOff(from[i])); err != nil {
 				return err
 			}
 			if _, err := c.d.WriteAt(buf, c.g.ClusterOff(e.Start+i+firstCluster)); err != nil {
 				return err
 			}
-			v, err := c.walk.tab.get(cl)
-			if err != nil {
-				return err
-			}
-			cl = v
 		}
+		from = from[e.Len:]
 	}
 	return nil
 }

@@ -11,14 +11,8 @@ import (
 // checkSpace compares the allocation map with what the directories lead to,
 // and FSInfo with the map.
 func (c *checker) checkSpace(_ context.Context, r *vol.Report) error {
-	runs, err := c.walk.lostRuns()
-	if err != nil {
+	if err := c.checkLost(r); err != nil {
 		return err
-	}
-	if len(runs) > 0 {
-		if err := c.reportLost(r, runs); err != nil {
-			return err
-		}
 	}
 	if c.g.Type == FAT32 {
 		return c.checkFSInfo(r)
@@ -29,31 +23,58 @@ func (c *checker) checkSpace(_ context.Context, r *vol.Report) error {
 // maxRelated bounds how many places one finding names.
 const maxRelated = 64
 
-func (c *checker) reportLost(r *vol.Report, runs []space.Extent) error {
-	lost, err := newLostChains(c.walk)
-	if err != nil {
-		return err
-	}
+// checkLost reports the clusters that nothing leads to. They are given back: as
+// a rule they are what was left of a file when power failed. Where the root
+// directory is empty it is more likely that it was lost, and all files with it.
+func (c *checker) checkLost(r *vol.Report) error {
 	var n uint64
 	var where []vol.Location
-	for _, e := range runs {
+	err := c.walk.lostRuns(func(e space.Extent) error {
 		n += uint64(e.Len)
 		if len(where) < maxRelated {
 			where = append(where, vol.Location{Cluster: e.Start, Range: c.g.ClusterRange(e.Start, e.Len)})
 		}
+		return nil
+	})
+	if err != nil || n == 0 {
+		return err
 	}
-	f := c.found("lost-chains", where[0], detail("%d clusters in %d chains, %d bytes", n, max(1, len(lost.heads)), int64(n)*c.g.ClusterSize()), related(where...))
+	lost, err := newLostChains(c.walk)
+	if err != nil {
+		return err
+	}
+	offers := []string{fixFree, fixRescue}
+	if c.walk.rootEmpty {
+		offers = []string{fixRescue, fixFree}
+	}
+	f := c.found("lost-chains", where[0], detail("%d clusters in %d chains, %d bytes", n, max(1, lost.heads.CountUsed()), int64(n)*c.g.ClusterSize()),
+		related(where...), offer(offers...))
 	r.Found(f, func(ctx context.Context, rep vol.Repair) error {
 		if rep.Name == fixRescue {
 			return c.rescue(ctx, lost)
 		}
-		links := make([]link, len(runs))
-		for i, e := range runs {
-			links[i] = link{first: e.Start, n: e.Len, free: true}
-		}
-		return c.walk.tab.setRuns(links)
+		return c.freeLost()
 	})
 	return nil
+}
+
+// freeLost gives all lost clusters back, some runs at a time.
+func (c *checker) freeLost() error {
+	const most = 1 << 16
+	var links []link
+	err := c.walk.lostRuns(func(e space.Extent) error {
+		links = append(links, link{first: e.Start, n: e.Len, free: true})
+		if len(links) < most {
+			return nil
+		}
+		err := c.walk.tab.setRuns(links)
+		links = links[:0]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.walk.tab.setRuns(links)
 }
 
 // checkFSInfo looks at where FSInfo lies and what it holds. [FAT] its counts

@@ -17,6 +17,7 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 		return err
 	}
 	c.walk = w
+	w.unsettled()
 	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
 	c.stats.Directories = uint64(max(0, len(w.dirs)-1))
 	c.stats.BytesRead += w.bytesRead + w.tab.reads
@@ -25,13 +26,43 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 			detail("its first cluster is %s", w.rootFault.state())), nil)
 		return vol.ErrStop
 	}
+	if w.dirs[0].garbage {
+		r.Found(c.found("root-garbage", vol.Location{Path: "/", Cluster: w.dirs[0].start,
+			Range: dev.Range{Off: w.slotOff(0, 0), Len: w.dirBytes(0)}}), nil)
+		return vol.ErrStop
+	}
 	if len(w.labels) > 0 {
 		c.label = w.labels[0].name[:]
 	}
-	for i := range w.scans {
-		c.reportNote(r, &w.scans[i])
-	}
+	c.reportNotes(r)
 	return c.reportFaults(r)
+}
+
+// reportNotes reports what the slots show by themselves, but not what another
+// finding will settle.
+func (c *checker) reportNotes(r *vol.Report) {
+	w := c.walk
+	twice := map[int32]bool{}
+	for _, t := range w.twice {
+		twice[t.first] = true
+	}
+	garbage := map[[2]int32]bool{}
+	for i := range w.dirs {
+		if d := &w.dirs[i]; d.garbage {
+			garbage[[2]int32{d.ref.dir, d.ref.slot}] = true
+		}
+	}
+	for i := range w.scans {
+		n := &w.scans[i]
+		switch {
+		case n.slug == "dotdot-start" && twice[n.dir]:
+			// It tells which of two entries is wrong: directory-twice.
+		case n.slug == "directory-size" && garbage[[2]int32{n.dir, n.slot}]:
+			// It tells how long the file is: directory-garbage.
+		default:
+			c.reportNote(r, n)
+		}
+	}
 }
 
 // state says in words what a chain met.
@@ -60,7 +91,7 @@ func (c *checker) reportNote(r *vol.Report, n *scanNote) {
 	if n.slug == "lfn-trailing" || n.slug == "lfn-padding" || n.slug == "short-device" {
 		f.Detail = quote(n.name)
 	}
-	r.Found(f, c.noteFix(n))
+	r.Found(f, w.ifSettled(n.dir, n.slot, n.n, c.noteFix(n)))
 }
 
 // reportFaults reports broken chains. Where clusters that belong to nobody
@@ -103,7 +134,8 @@ func (c *checker) reportFault(r *vol.Report, f *chainFault, head uint32) {
 	if head != 0 {
 		fd.Related = []vol.Location{{Cluster: head, Range: c.g.ClusterRange(head, 1)}}
 	}
-	r.Found(fd, func(_ context.Context, rep vol.Repair) error { return c.fixFault(f, head, rep.Name) })
+	fix := func(_ context.Context, rep vol.Repair) error { return c.fixFault(f, head, rep.Name) }
+	r.Found(fd, w.ifSettled(f.ref.dir, f.ref.slot, 1, fix))
 }
 
 // faultOffers are the repairs that are possible for f, the best one first.
@@ -118,6 +150,8 @@ func (c *checker) faultOffers(f *chainFault, head uint32) []string {
 		return o
 	case f.at != 0 && f.n > 0 && f.n >= f.need && !f.isDir:
 		return []string{fixSet}
+	case f.slug == "start-invalid" && !f.isDir && f.size == 0:
+		return []string{fixClear}
 	}
 	if head != 0 {
 		o = append(o, fixRejoin)
@@ -157,6 +191,8 @@ func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
 			return c.walk.tab.set(f.last, head)
 		}
 		return c.patchEntry(f.ref, func(e dirEntry) { e.setStart(c.g.Type, head) })
+	case fixClear:
+		return c.patchEntry(f.ref, func(e dirEntry) { e.setStart(c.g.Type, 0) })
 	case fixRemove:
 		return c.removeEntry(f.ref)
 	case fixKeep:

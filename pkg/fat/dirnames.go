@@ -2,9 +2,15 @@ package fat
 
 // shortName looks at the 8.3 name in slot k.
 func (s *dirScan) shortName(k int, e dirEntry) {
+	n := e.name()
+	if plainShort(n) {
+		if isDeviceName(n) {
+			s.note("short-device", k, 1, s.name(len(s.live)-1), "")
+		}
+		return
+	}
 	worst, at := shortOK, 0
 	blank := false
-	n := e.name()
 	for i, b := range n {
 		if c := classifyShort(b, i); c > worst {
 			worst, at = c, i
@@ -28,6 +34,24 @@ func (s *dirScan) shortName(k int, e dirEntry) {
 	if isDeviceName(n) {
 		s.note("short-device", k, 1, s.name(last), "")
 	}
+}
+
+// plainShort reports whether all of n is letters, digits and _ ~ -, with blanks
+// only at the end of each part: nothing to be said about, and nearly all names.
+func plainShort(n []byte) bool {
+	pad := false
+	for i, b := range n[:11] {
+		if i == 8 {
+			pad = false
+		}
+		switch {
+		case b == ' ' && i > 0:
+			pad = true
+		case pad || b-'A' > 25 && b-'0' > 9 && b != '_' && b != '~' && b != '-':
+			return false
+		}
+	}
+	return true
 }
 
 // nameTable finds equal names in a directory in linear time: an open hash of
@@ -87,8 +111,12 @@ func (t *nameTable) add(i int32, long bool) (other int32, otherLong bool) {
 func hashFolded(u []uint16) uint32 {
 	h := uint32(2166136261)
 	for _, c := range u {
-		f := uint32(foldUnit(c))
-		h = (h ^ f) * 16777619
+		if c-'a' < 26 {
+			c -= 'a' - 'A'
+		} else if c >= 0x80 {
+			c = foldUnit(c)
+		}
+		h = (h ^ uint32(c)) * 16777619
 	}
 	return h ^ h>>15
 }

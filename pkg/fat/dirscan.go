@@ -71,9 +71,11 @@ func (w *walk) scan(i int32) (*dirScan, error) {
 		s.one(k, e)
 	}
 	s.dropRun(end)
-	if s.isGarbage() {
-		s.giveUp()
-		return s, nil
+	if s.odd > 0 || s.isFile() {
+		if s.isGarbage() {
+			s.giveUp()
+			return s, nil
+		}
 	}
 	s.checkEnd(end)
 	if i != 0 {
@@ -207,9 +209,9 @@ func (s *dirScan) entry(k int, e dirEntry) {
 		return
 	}
 	if e.attr()&(attrVolume|attrDirectory) == attrVolume|attrDirectory {
+		// Whether its size is wrong is seen when it is known what it is.
 		s.note("attr-directory-volume", k, 1, s.name(len(s.live)-1), "attributes %#x", e.attr())
-	}
-	if e.isDir() && e.size() != 0 {
+	} else if e.isDir() && e.size() != 0 {
 		s.note("directory-size", k, 1, s.name(len(s.live)-1), "%d bytes", e.size())
 	}
 	if e.attr()&attrReserved != 0 {
@@ -221,11 +223,21 @@ func (s *dirScan) entry(k int, e dirEntry) {
 	s.shortName(k, e)
 }
 
-// odds reports whether a slot does not look like a directory entry at all:
-// control characters in the name, or a first cluster that no volume has.
+// odds reports whether a slot does not look like a directory entry at all: a
+// name that no system writes, a first cluster that no volume has, or attributes
+// that no entry has together with lower case, which is what text looks like.
 func (s *dirScan) odds(e dirEntry) bool {
-	for i, b := range e.name() {
-		if b < 0x20 && !(i == 0 && b == entryKanji) {
+	if n := e.name(); !plainShort(n) {
+		lower := false
+		for i, b := range n {
+			switch classifyShort(b, i) {
+			case shortIllegal:
+				return true
+			case shortLower:
+				lower = true
+			}
+		}
+		if lower && e.attr()&attrReserved != 0 {
 			return true
 		}
 	}
@@ -233,20 +245,54 @@ func (s *dirScan) odds(e dirEntry) bool {
 	return st != 0 && !s.w.c.g.Valid(st)
 }
 
-// isGarbage: a directory that does not start with dot entries and most of
-// whose slots are no entries holds something else. Taking it for a directory
-// would rename and cut without end.
-func (s *dirScan) isGarbage() bool {
-	if s.isRoot() || s.hasDot(0) || s.hasDot(1) {
+// isFile: the entry has the size of a file that fits the clusters, and there is
+// not one dot entry: nothing but the attribute says directory.
+func (s *dirScan) isFile() bool {
+	d := &s.w.dirs[s.dir]
+	if d.size == 0 || s.hasDot(0) || s.hasDot(1) {
 		return false
 	}
-	return s.odd > 2 && s.odd*2 > len(s.live)
+	n := uint32(0)
+	for _, e := range d.extents {
+		n += e.Len
+	}
+	return s.w.c.g.clustersFor(d.size) == n
+}
+
+// isGarbage: a directory that does not start with dot entries and most of
+// whose slots are no entries holds something else. Taking it for a directory
+// would rename and cut without end. All slots count, as an end mark among
+// random bytes means nothing.
+func (s *dirScan) isGarbage() bool {
+	if s.hasDot(0) || s.hasDot(1) {
+		return false
+	}
+	if s.isFile() {
+		return true
+	}
+	if s.odd*2 <= len(s.live) {
+		return false
+	}
+	odd, all := 0, 0
+	for k := range s.slots() {
+		e := dirEntry(s.slot(k))
+		if e.isEnd() || e.isFree() || e.isLong() && longSlot(e).ordOK() {
+			continue
+		}
+		if all++; s.odds(e) {
+			odd++
+		}
+	}
+	return odd > 2 && odd*2 > all
 }
 
 // giveUp forgets what was seen: the directory is no directory.
 func (s *dirScan) giveUp() {
 	n := len(s.live)
 	s.garbage, s.live, s.notes, s.labels, s.layout = true, nil, nil, nil, nil
+	if s.isRoot() {
+		return // root-garbage
+	}
 	s.note("directory-garbage", 0, s.slots(), "", "%d of %d entries cannot be", s.odd, n)
 }
 

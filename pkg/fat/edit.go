@@ -109,31 +109,48 @@ func cleanLabel(b []byte) {
 }
 
 // oneAttr settles an entry marked as directory and as label: where its first
-// cluster is a directory it is that, else a file.
+// cluster is a directory it is that; without a cluster it is a label, if the
+// volume has no other; else a file.
 func (c *checker) oneAttr(n *scanNote) error {
-	ref := entryRef{dir: n.dir, slot: n.slot, long: n.slot}
-	return c.patchEntry(ref, func(e dirEntry) {
-		e[offAttr] &^= attrVolume
-		start := e.start(c.g.Type)
-		isDir := false
-		if c.g.Valid(start) {
-			isDir, _ = c.walk.looksLikeDir(start)
+	w := c.walk
+	off := w.slotOff(n.dir, int(n.slot))
+	e := make(dirEntry, entryLen)
+	if _, err := c.d.ReadAt(e, off); err != nil {
+		return err
+	}
+	start := e.start(c.g.Type)
+	drop := byte(attrVolume | attrDirectory)
+	if c.g.Valid(start) {
+		isDir, err := w.looksLikeDir(start)
+		if err != nil {
+			return err
 		}
-		if !isDir {
-			e[offAttr] &^= attrDirectory
+		if isDir {
+			drop = attrVolume
+		} else if i, ok := w.byStart[start]; ok && w.dirs[i].ref.dir == n.dir && w.dirs[i].ref.slot == n.slot {
+			return c.dirToFile(i)
 		}
-	})
+	} else if start == 0 && e.size() == 0 && n.dir == 0 && c.label == nil {
+		drop = attrDirectory
+	}
+	e[offAttr] &^= drop
+	_, err := c.d.WriteAt(e, off)
+	return err
 }
 
-// dirToFile makes a file of a directory whose clusters hold something else.
+// dirToFile makes a file of a directory whose clusters hold something else. Its
+// size is that of the entry if there is one that can be.
 func (c *checker) dirToFile(dir int32) error {
 	d := &c.walk.dirs[dir]
 	var n int64
 	for _, e := range d.extents {
 		n += int64(e.Len) * c.g.ClusterSize()
 	}
+	if s := int64(d.size); s > n-c.g.ClusterSize() && s < n {
+		n = s
+	}
 	return c.patchEntry(d.ref, func(e dirEntry) {
-		e[offAttr] = e[offAttr]&^attrDirectory | attrArchive
+		e[offAttr] = e[offAttr]&^(attrDirectory|attrVolume) | attrArchive
 		e.setSize(uint32(min(n, maxFileSize)))
 	})
 }

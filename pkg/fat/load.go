@@ -89,6 +89,7 @@ const (
 	pairMask = entryMask | entryMask<<32
 	pairBad  = entryBad | entryBad<<32
 	pairTop  = 1<<28 | 1<<60
+	pairLow  = 1 | 1<<32
 )
 
 // load32 decodes FAT32 entries from unit u on, 64 at a time where they fill a
@@ -117,15 +118,15 @@ func (l *mapLoader) entry(u, v uint32) {
 
 // word32 is the word of the map for 64 entries. An entry plus the mask carries
 // into bit 28 unless the entry is 0, which makes a bit of it without a branch;
-// the difference from the mark of a bad cluster likewise.
+// the difference from the mark of a bad cluster likewise. The bits of even and
+// odd entries are collected in one half of a word each.
 func (l *mapLoader) word32(b *[256]byte) uint64 {
-	var w uint64
+	var halves uint64
 	good := uint64(pairTop)
-	for i := 0; i < 32; i++ {
+	for i := 31; i >= 0; i-- {
 		v := binary.LittleEndian.Uint64(b[8*i:8*i+8]) & pairMask
 		good &= (v ^ pairBad) + pairMask
-		v += pairMask
-		w |= (v>>28&1 | v>>59&2) << (2 * i)
+		halves = halves<<1 | (v+pairMask)>>28&pairLow
 	}
 	if good != pairTop {
 		for i := 0; i < 256; i += 4 {
@@ -134,7 +135,17 @@ func (l *mapLoader) word32(b *[256]byte) uint64 {
 			}
 		}
 	}
-	return w
+	return spread(halves) | spread(halves>>32)<<1
+}
+
+// spread puts the low 32 bits of x into the even bits of a word.
+func spread(x uint64) uint64 {
+	x &= 1<<32 - 1
+	x = (x | x<<16) & 0x0000FFFF0000FFFF
+	x = (x | x<<8) & 0x00FF00FF00FF00FF
+	x = (x | x<<4) & 0x0F0F0F0F0F0F0F0F
+	x = (x | x<<2) & 0x3333333333333333
+	return (x | x<<1) & 0x5555555555555555
 }
 
 // load16 decodes FAT16 entries from unit u on: there are 65524 at most.

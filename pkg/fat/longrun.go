@@ -1,5 +1,7 @@
 package fat
 
+import "slices"
+
 // longRun is a long name being gathered: slots from … from+n-1, which stand
 // directly before the slot that is looked at.
 type longRun struct {
@@ -16,7 +18,7 @@ type longRun struct {
 // down to 1, all with the checksum of the short name.
 func (s *dirScan) longSlot(k int, l longSlot) {
 	r := &s.run
-	if r.n > 0 && l.isLast() && (l.ord() != r.next || l.chksum() != r.sum) {
+	if r.n > 0 && l.isLast() && (l.chksum() != r.sum || l.ord() != r.next && s.wholeName(k)) {
 		// It does not go on with what was gathered: another name begins.
 		s.dropRun(k)
 	}
@@ -41,6 +43,23 @@ func (s *dirScan) longSlot(k int, l longSlot) {
 	r.next--
 }
 
+// wholeName reports whether slot k begins a long name with nothing wrong in its
+// sequence.
+func (s *dirScan) wholeName(k int) bool {
+	first := longSlot(s.slot(k))
+	if !first.isLast() || !first.ordOK() || k+first.ord() > s.slots() {
+		return false
+	}
+	for i := 1; i < first.ord(); i++ {
+		b := s.slot(k + i)
+		l := longSlot(b)
+		if dirEntry(b).isFree() || !dirEntry(b).isLong() || l[offLdirOrd] != byte(first.ord()-i) || l.chksum() != first.chksum() {
+			return false
+		}
+	}
+	return true
+}
+
 // dropRun reports a long name that no entry follows; slot k is what does.
 func (s *dirScan) dropRun(k int) {
 	if s.run.n > 0 {
@@ -53,16 +72,15 @@ func (s *dirScan) dropRun(k int) {
 // reports whether it is the name of that entry.
 func (s *dirScan) finishRun(k int, e dirEntry) bool {
 	r := &s.run
-	short := decodeShort(e.name(), e[offNTRes])
 	if r.broken == "" && !r.sums && r.next != 0 {
 		r.broken = "the last slots are missing"
 	}
 	if sum := nameSum(e.name()); r.sums || r.sum != sum {
-		s.note("lfn-checksum", r.from, r.n, short, "%#x, that of the short name is %#x", r.sum, sum)
+		s.note("lfn-checksum", r.from, r.n, s.shortOf(e), "%#x, that of the short name is %#x", r.sum, sum)
 		return false
 	}
 	if r.broken != "" {
-		n := s.note("lfn-sequence", r.from, r.n, short, "%s", r.broken)
+		n := s.note("lfn-sequence", r.from, r.n, s.shortOf(e), "%s", r.broken)
 		n.offer = []string{fixRemove}
 		if s.renumberable(r) {
 			n.offer = []string{fixRestore, fixRemove}
@@ -72,30 +90,41 @@ func (s *dirScan) finishRun(k int, e dirEntry) bool {
 	if s.w.quiet {
 		return true
 	}
-	return s.longName(k, short)
+	return s.longName(k, e)
 }
 
-// renumberable reports whether the slots hold a whole name in order, so that
-// only their numbers need mending: none but the first is terminated, and the
-// first holds at least one unit.
+// shortOf is the short name of e as text, for findings.
+func (s *dirScan) shortOf(e dirEntry) string { return decodeShort(e.name(), e[offNTRes]) }
+
+// renumberable reports whether the slots hold a whole name in order, and one
+// number is all that is wrong. Where the first slot does not say itself that it
+// is that, it must hold the end of the name: else slots before it may be gone.
 func (s *dirScan) renumberable(r *longRun) bool {
 	if r.n > maxLongSlots {
 		return false
 	}
-	var u [ldirChars]uint16
-	for i := 0; i < r.n; i++ {
-		longSlot(s.slot(r.from + i)).units(&u)
-		for _, c := range u {
-			if c == 0 || c == 0xFFFF {
-				if i > 0 {
-					return false
-				}
-				break
-			}
+	wrong, ended := 0, false
+	for i := range r.n {
+		l := longSlot(s.slot(r.from + i))
+		want := byte(r.n - i)
+		if i == 0 {
+			want |= ldirLast
+		}
+		if l[offLdirOrd] != want {
+			wrong++
+		}
+		var u [ldirChars]uint16
+		l.units(&u)
+		end := slices.IndexFunc(u[:], func(c uint16) bool { return c == 0 || c == 0xFFFF })
+		switch {
+		case end == 0, end > 0 && i > 0:
+			return false
+		case end > 0:
+			ended = true
 		}
 	}
-	longSlot(s.slot(r.from)).units(&u)
-	return u[0] != 0 && u[0] != 0xFFFF
+	first := longSlot(s.slot(r.from))
+	return wrong <= 1 && (ended || first.isLast() && first.ord() == r.n)
 }
 
 // longUnits appends the name in slots from … to-1 to dst.
@@ -116,22 +145,22 @@ func (s *dirScan) longUnits(from, to int, dst []uint16) []uint16 {
 }
 
 // longName looks at the characters of a long name whose slots are in order.
-func (s *dirScan) longName(k int, short string) bool {
+func (s *dirScan) longName(k int, e dirEntry) bool {
 	r := &s.run
 	if r.fields > 0 {
-		s.note("lfn-fields", r.from, r.n, short, "%d of %d slots", r.fields, r.n)
+		s.note("lfn-fields", r.from, r.n, s.shortOf(e), "%d of %d slots", r.fields, r.n)
 	}
 	var buf [(maxLongSlots + 12) * ldirChars]uint16 // a slot number has 5 bits
 	u := s.longUnits(r.from, k, buf[:0])
 	if len(u) == 0 || len(u) > maxLongUnits {
-		s.note("lfn-too-long", r.from, r.n, short, "%d units", len(u))
+		s.note("lfn-too-long", r.from, r.n, s.shortOf(e), "%d units", len(u))
 		return false
 	}
 	if !s.padded(r.from) {
 		s.note("lfn-padding", r.from, 1, decodeUnits(u), "")
 	}
 	for i, c := range u {
-		if badLongUnit(c) {
+		if c < 0x80 && badLongUnit(c) {
 			s.note("lfn-illegal", r.from, r.n, decodeUnits(u), "unit %#04x in place %d", c, i+1)
 			return true
 		}

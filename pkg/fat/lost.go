@@ -8,39 +8,99 @@ import (
 
 func textf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
+// lostRuns calls fn for the clusters in use that nothing claimed and that are
+// not marked as bad, as runs of cluster numbers in rising order. On a broken
+// volume that may be half of all clusters one by one: they are never kept.
+func (w *walk) lostRuns(fn func(space.Extent) error) error {
+	for e := range space.DiffRuns(w.used, w.claimed) {
+		run := space.Extent{Start: e.Start + firstCluster, Len: e.Len}
+		if w.c.bad == 0 && !w.quiet {
+			if err := fn(run); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.goodRuns(run, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goodRuns calls fn for what a run holds beside clusters marked as bad.
+func (w *walk) goodRuns(e space.Extent, fn func(space.Extent) error) error {
+	run := space.Extent{}
+	for i := uint32(0); i < e.Len; i++ {
+		v, err := w.tab.get(e.Start + i)
+		if err != nil {
+			return err
+		}
+		switch {
+		case v != entryBad && run.Len == 0:
+			run = space.Extent{Start: e.Start + i, Len: 1}
+		case v != entryBad:
+			run.Len++
+		case run.Len > 0:
+			if err := fn(run); err != nil {
+				return err
+			}
+			run = space.Extent{}
+		}
+	}
+	if run.Len == 0 {
+		return nil
+	}
+	return fn(run)
+}
+
 // lostChains are the clusters that are in use and that no entry leads to, seen
-// as chains: a head is one that no other of them leads to.
+// as chains: a head is one that no other of them leads to. It takes two bits a
+// cluster, however many there are.
 type lostChains struct {
 	w     *walk
-	runs  []space.Extent // cluster numbers
 	set   *space.Map
-	heads []uint32
-	isHd  map[uint32]bool
+	heads *space.Map
 	taken map[uint32]bool
-	byLen map[uint32][]uint32 // heads by length, of chains that end well
+	byLen map[uint32]headCount // heads by length, of chains that end well
 	// byParent are heads that are directories, by the parent they name.
-	byParent map[uint32][]uint32
+	byParent map[uint32]headCount
+}
+
+// headCount is a head, and how many there are like it.
+type headCount struct{ head, n uint32 }
+
+func (h headCount) and(head uint32) headCount { return headCount{head, h.n + 1} }
+
+// only is the head if there is one alone, else 0.
+func (h headCount) only() uint32 {
+	if h.n != 1 {
+		return 0
+	}
+	return h.head
 }
 
 func newLostChains(w *walk) (*lostChains, error) {
-	runs, err := w.lostRuns()
+	l := &lostChains{w: w, set: space.NewMap(w.c.g.Clusters), taken: map[uint32]bool{}}
+	err := w.lostRuns(func(e space.Extent) error {
+		return l.set.SetRun(space.Extent{Start: e.Start - firstCluster, Len: e.Len})
+	})
 	if err != nil {
 		return nil, err
-	}
-	l := &lostChains{w: w, runs: runs, set: space.NewMap(w.c.g.Clusters), isHd: map[uint32]bool{}, taken: map[uint32]bool{}}
-	for _, e := range runs {
-		if err := l.set.SetRun(space.Extent{Start: e.Start - firstCluster, Len: e.Len}); err != nil {
-			return nil, err
-		}
 	}
 	return l, l.findHeads()
 }
 
 // each calls fn for every lost cluster in order.
-func (l *lostChains) each(fn func(c uint32) error) error {
-	for _, e := range l.runs {
+func (l *lostChains) each(fn func(c uint32) error) error { return eachUnit(l.set, fn) }
+
+// eachHead calls fn for every head in order.
+func (l *lostChains) eachHead(fn func(c uint32) error) error { return eachUnit(l.heads, fn) }
+
+// eachUnit calls fn for every cluster that is set in m.
+func eachUnit(m *space.Map, fn func(c uint32) error) error {
+	for e := range m.UsedRuns() {
 		for i := uint32(0); i < e.Len; i++ {
-			if err := fn(e.Start + i); err != nil {
+			if err := fn(e.Start + i + firstCluster); err != nil {
 				return err
 			}
 		}
@@ -48,33 +108,25 @@ func (l *lostChains) each(fn func(c uint32) error) error {
 	return nil
 }
 
-func (l *lostChains) has(c uint32) bool {
-	return l.w.c.g.Valid(c) && l.set.Used(c-firstCluster)
+func (l *lostChains) has(c uint32) bool { return l.w.c.g.Valid(c) && l.set.Used(c-firstCluster) }
+
+func (l *lostChains) isHead(c uint32) bool {
+	return l.w.c.g.Valid(c) && l.heads.Used(c-firstCluster)
 }
 
 func (l *lostChains) findHeads() error {
-	pointed := space.NewMap(l.w.c.g.Clusters)
-	err := l.each(func(c uint32) error {
-		v, err := l.w.tab.get(c)
-		if err == nil && l.has(v) && v != c {
-			pointed.Set(v - firstCluster)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
+	l.heads = l.set.Clone()
 	return l.each(func(c uint32) error {
-		if !pointed.Used(c - firstCluster) {
-			l.heads = append(l.heads, c)
-			l.isHd[c] = true
+		v, err := l.w.tab.get(c)
+		if err == nil && v != c && l.has(v) {
+			l.heads.Clear(v - firstCluster)
 		}
-		return nil
+		return err
 	})
 }
 
-// length of the lost chain from head on; ok if it ends with an end mark and
-// stays among the lost clusters. It gives up beyond limit.
+// length of the lost chain from head on; ok if it ends with an end mark, stays
+// among the lost clusters and has no more than limit.
 func (l *lostChains) length(head, limit uint32) (n uint32, ok bool, err error) {
 	for c := head; n < limit; {
 		if !l.has(c) {
@@ -98,7 +150,7 @@ func (l *lostChains) length(head, limit uint32) (n uint32, ok bool, err error) {
 // the one lost chain of that length; or the one lost directory that names
 // itself and the right parent.
 func (l *lostChains) match(f *chainFault) (uint32, error) {
-	if len(l.heads) == 0 || !f.isDir && f.n >= f.need {
+	if !f.isDir && f.n >= f.need {
 		return 0, nil
 	}
 	head, err := l.candidate(f)
@@ -113,9 +165,13 @@ func (l *lostChains) candidate(f *chainFault) (uint32, error) {
 	if f.isDir && f.n == 0 {
 		return l.lostDir(f)
 	}
-	if f.n > 0 && l.isHd[f.last+1] {
-		n, ok, err := l.length(f.last+1, l.w.c.g.Clusters)
-		if err != nil || ok && (f.isDir || n == f.need-f.n) {
+	if f.n > 0 && l.isHead(f.last+1) {
+		limit := f.need - f.n
+		if f.isDir {
+			limit = maxDirEntries
+		}
+		n, ok, err := l.length(f.last+1, limit)
+		if err != nil || ok && (f.isDir || n == limit) {
 			return f.last + 1, err
 		}
 	}
@@ -125,50 +181,44 @@ func (l *lostChains) candidate(f *chainFault) (uint32, error) {
 	if err := l.indexLengths(); err != nil {
 		return 0, err
 	}
-	if hs := l.byLen[f.need-f.n]; len(hs) == 1 {
-		return hs[0], nil
-	}
-	return 0, nil
+	return l.byLen[f.need-f.n].only(), nil
 }
 
-// indexLengths sorts the heads by the length of their chains. Chains that run
+// indexLengths counts the heads by the length of their chains. Chains that run
 // into one another would be walked again and again: after as many steps as
 // there are lost clusters the rest is left out.
 func (l *lostChains) indexLengths() error {
 	if l.byLen != nil {
 		return nil
 	}
-	l.byLen = map[uint32][]uint32{}
-	budget := l.set.CountUsed()
-	for _, h := range l.heads {
-		n, ok, err := l.length(h, uint32(min(budget, uint64(l.w.c.g.Clusters))))
-		if err != nil {
-			return err
-		}
+	l.byLen = map[uint32]headCount{}
+	budget := uint32(l.set.CountUsed())
+	return l.eachHead(func(h uint32) error {
+		n, ok, err := l.length(h, budget)
 		if ok {
-			l.byLen[n] = append(l.byLen[n], h)
+			l.byLen[n] = l.byLen[n].and(h)
 		}
-		if budget -= min(budget, uint64(n)); budget == 0 {
-			break
-		}
-	}
-	return nil
+		budget -= n
+		return err
+	})
 }
 
 // lostDir is the lost directory that says it belongs where f's entry is.
 func (l *lostChains) lostDir(f *chainFault) (uint32, error) {
 	if l.byParent == nil {
-		l.byParent = map[uint32][]uint32{}
-		for _, h := range l.heads {
-			if err := l.indexDir(h); err != nil {
-				return 0, err
+		l.byParent = map[uint32]headCount{}
+		err := l.eachHead(func(h uint32) error {
+			up, ok, err := l.w.dirAt(h)
+			if ok {
+				l.byParent[up] = l.byParent[up].and(h)
 			}
+			return err
+		})
+		if err != nil {
+			return 0, err
 		}
 	}
-	if hs := l.byParent[l.w.parentStart(f.ref.dir)]; len(hs) == 1 {
-		return hs[0], nil
-	}
-	return 0, nil
+	return l.byParent[l.w.parentStart(f.ref.dir)].only(), nil
 }
 
 // parentStart is what .. of a subdirectory of dir holds: [FAT] 0 for the root.
@@ -179,15 +229,15 @@ func (w *walk) parentStart(dir int32) uint32 {
 	return w.dirs[dir].start
 }
 
-func (l *lostChains) indexDir(h uint32) error {
+// dirAt reports whether cluster c starts a directory that names itself, and
+// which parent it names.
+func (w *walk) dirAt(c uint32) (up uint32, ok bool, err error) {
 	b := make([]byte, 2*entryLen)
-	if _, err := l.w.c.d.ReadAt(b, l.w.c.g.ClusterOff(h)); err != nil {
-		return err
+	if _, err := w.c.d.ReadAt(b, w.c.g.ClusterOff(c)); err != nil {
+		return 0, false, err
 	}
-	dot, up := dirEntry(b[:entryLen]), dirEntry(b[entryLen:])
-	t := l.w.c.g.Type
-	if string(dot.name()) == dotName && dot.start(t) == h && string(up.name()) == dotdotName && up.isDir() {
-		l.byParent[up.start(t)] = append(l.byParent[up.start(t)], h)
-	}
-	return nil
+	dot, dotdot := dirEntry(b[:entryLen]), dirEntry(b[entryLen:])
+	t := w.c.g.Type
+	ok = string(dot.name()) == dotName && dot.isDir() && dot.start(t) == c && string(dotdot.name()) == dotdotName && dotdot.isDir()
+	return dotdot.start(t), ok, nil
 }

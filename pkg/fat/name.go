@@ -20,6 +20,9 @@ func oemRune(c byte, i int) rune {
 	if i == 0 && c == entryKanji {
 		c = entryDeleted
 	}
+	if c < 0x80 {
+		return rune(c)
+	}
 	return charmap.CodePage437.DecodeByte(c)
 }
 

@@ -3,7 +3,9 @@ package fat
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -166,6 +168,10 @@ func (r *formatRequest) warnings(g *Geometry) []string {
 	// bytes per cluster value greater than 32K".
 	if c := g.ClusterSize(); c > 32<<10 {
 		warn("clusters of %s: DOS, older Windows and some devices read at most 32 KiB", sizeText(c))
+	}
+	// The label is a legal one all the same, and Windows and Linux show it.
+	if strings.ContainsFunc(r.labelText(), func(c rune) bool { return c > unicode.MaxASCII }) {
+		warn("label %q: fsck.fat 4.2 takes characters beyond ASCII for control characters, and removes the label", r.labelText())
 	}
 	if g.Fats > 2 {
 		warn("%d FATs: fsck.fat and others take 1 or 2", g.Fats)

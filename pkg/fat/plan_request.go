@@ -62,11 +62,8 @@ func (r *formatRequest) refuseForeign() error {
 	default:
 		return usage("type %q: must be fat, fat12, fat16 or fat32", r.o.Type)
 	}
-	for _, name := range r.o.Given() {
-		switch name {
-		case "features", "uuid":
-			return usage("--%s is not for %s", name, r.o.Type)
-		}
+	if name := r.o.Foreign("fats", "reserved-sectors", "root-entries", "hidden-sectors", "media-type", "align"); name != "" {
+		return usage("--%s is not for %s", name, r.o.Type)
 	}
 	return nil
 }
@@ -95,7 +92,8 @@ func (r *formatRequest) readSector() error {
 // sectors, which is what a size of 2 TiB or 16 TiB means, does without the
 // last.
 func (r *formatRequest) readTotal() error {
-	if r.t.Size < 0 || r.t.Offset < 0 {
+	const beyond = 1 << 62 // more than any disk has, and sums stay in 64 bits
+	if r.t.Size < 0 || r.t.Offset < 0 || r.t.Offset > beyond {
 		return refusal("the target has a size of %d at byte %d", r.t.Size, r.t.Offset)
 	}
 	r.total = r.t.Size / r.sector
@@ -157,8 +155,13 @@ func (r *formatRequest) readTables() error {
 			return usage("--root-entries %d: must be a multiple of %d, to fill sectors of %d bytes", *n, per, r.sector)
 		}
 	}
-	if a := r.o.Align; a < 0 || a%r.sector != 0 {
-		return usage("--align %d: must be a multiple of the sector size of %d bytes", a, r.sector)
+	return r.readAlign()
+}
+
+func (r *formatRequest) readAlign() error {
+	const most = 1 << 44 // the largest volume; what is more is no boundary of anything
+	if a := r.o.Align; a < 0 || a > most || a%r.sector != 0 {
+		return usage("--align %d: must be a multiple of the sector size of %d bytes, and at most %s", a, r.sector, sizeText(most))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (r *formatRequest) layout(t Type, c int64) (*Geometry, *misfit) {
 	// A count a trifle too high is lowered: a FAT16 of 2 GiB, the largest with
 	// clusters that all systems read, would have 19 clusters too many.
 	n := most
-	if n > want.hi && n <= want.hi+spareClusters(t) {
+	if n > want.hi && n <= want.hi+r.spareClusters(t) {
 		n = want.hi
 	}
 	if n > want.hi {
@@ -78,10 +78,14 @@ func (r *formatRequest) layout(t Type, c int64) (*Geometry, *misfit) {
 }
 
 // spareClusters is how many clusters a volume may do without to be of type t:
-// at most 0.4 % of a FAT12, 0.1 % of a FAT16.
-func spareClusters(t Type) int64 {
-	if t == FAT16 {
+// at most 0.4 % of a FAT12, 0.1 % of a FAT16. Where the cluster size is ours
+// to choose, only FAT16 does without, whose tables reach up to the limit.
+func (r *formatRequest) spareClusters(t Type) int64 {
+	switch {
+	case t == FAT16:
 		return 64
+	case r.cluster == 0:
+		return 0
 	}
 	return boundaryGap
 }

@@ -24,7 +24,7 @@ func TestPlanTable(t *testing.T) {
 		want         string
 	}{
 		// [FAT] DskTableFAT16, DskTableFAT32 and the 512 MB between them
-		{4 * mib, 512, "fat", "fat12/1024"},
+		{4 * mib, 512, "fat", "fat12/2048"},
 		{8400 * 512, 512, "fat", "fat12/2048"},
 		{8401 * 512, 512, "fat", "fat16/1024"},
 		{32680 * 512, 512, "fat", "fat16/1024"},
@@ -106,15 +106,18 @@ func TestPlanFloppies(t *testing.T) {
 	}
 }
 
-func TestPlanRefuses(t *testing.T) {
+type refusalCase struct {
+	name string
+	at   vol.Target
+	o    vol.FormatOptions
+	kind error
+	want string // part of the message
+}
+
+// optionRefusals are for options and values that cannot be.
+func optionRefusals() []refusalCase {
 	req, use := vol.ErrRequest, vol.ErrUsage
-	for _, c := range []struct {
-		name string
-		at   vol.Target
-		o    vol.FormatOptions
-		kind error
-		want string
-	}{
+	return []refusalCase{
 		{"type", vol.Target{Size: mib}, vol.FormatOptions{Type: "ntfs"}, use, "fat12, fat16 or fat32"},
 		{"no type", vol.Target{Size: mib}, vol.FormatOptions{}, use, "must be fat,"},
 		{"features", vol.Target{Size: mib}, vol.FormatOptions{Type: "fat", Features: "x"}, use, "--features"},
@@ -142,13 +145,21 @@ func TestPlanRefuses(t *testing.T) {
 		{"hidden", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat", HiddenSectors: ptr(int64(1 << 32))}, use, "--hidden-sectors"},
 		{"align odd", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat", Align: 1000}, use, "multiple of the sector size"},
 		{"align negative", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat", Align: -512}, use, "multiple of the sector size"},
+		{"align huge", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat", Align: 1 << 62}, use, "at most 16 TiB"},
+		{"offset huge", vol.Target{Size: gib, Offset: 1<<63 - 512}, vol.FormatOptions{Type: "fat"}, req, "at byte"},
 		{"align far", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat", Align: 64 * mib}, req, "more than 65535 reserved"},
 		{"align exact", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat32", Align: mib, ReservedSectors: ptr(int64(32))}, req, "use --reserved-sectors 2058"},
 		{"align nowhere", vol.Target{Size: gib, Offset: 100}, vol.FormatOptions{Type: "fat32", Align: mib, HiddenSectors: ptr(int64(0))}, req, "between two sectors"},
 		{"offset", vol.Target{Size: gib, Offset: 63 * 512}, vol.FormatOptions{Type: "fat", SectorSize: 4096}, req, "--hidden-sectors"},
 		{"id", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat", ID: "hello"}, use, "1234-ABCD"},
 		{"label", vol.Target{Size: gib}, vol.FormatOptions{Type: "fat", Label: "TWELVE CHARS"}, use, "more than 11"},
+	}
+}
 
+// sizeRefusals are for volumes that cannot be, and say what can.
+func sizeRefusals() []refusalCase {
+	req := vol.ErrRequest
+	return []refusalCase{
 		{"nothing", vol.Target{}, vol.FormatOptions{Type: "fat"}, req, "no room for a fat12"},
 		{"negative", vol.Target{Size: -1}, vol.FormatOptions{Type: "fat"}, req, "size of -1"},
 		{"tiny", vol.Target{Size: 4 * kib}, vol.FormatOptions{Type: "fat"}, req, "at least 6 KiB"},
@@ -166,13 +177,17 @@ func TestPlanRefuses(t *testing.T) {
 		{"auto", vol.Target{Size: 64 * kib}, vol.FormatOptions{Type: "fat", ClusterSize: 64 * kib}, req, "use -c 512 to 32K, or at least"},
 		{"512 too large", vol.Target{Size: 2*tib + 512}, vol.FormatOptions{Type: "fat"}, req, "up to 16 TiB with -S 4096"},
 		{"4096 too large", vol.Target{Size: 16*tib + 4096}, vol.FormatOptions{Type: "fat", SectorSize: 4096}, req, "FAT goes up to 16 TiB"},
-	} {
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	for _, c := range append(optionRefusals(), sizeRefusals()...) {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := planFormat(c.at, c.o)
 			if err == nil {
 				t.Fatalf("it is planned: %+v", p.Info)
 			}
-			if !errors.Is(err, c.kind) || errors.Is(err, vol.ErrUsage) != (c.kind == use) {
+			if !errors.Is(err, c.kind) || errors.Is(err, vol.ErrUsage) != (c.kind == vol.ErrUsage) {
 				t.Errorf("kind of %v", err)
 			}
 			if !strings.Contains(err.Error(), c.want) {
@@ -267,7 +282,8 @@ func TestPlanWarnings(t *testing.T) {
 		{gib, vol.FormatOptions{Type: "fat32", ReservedSectors: ptr(int64(2))}, "no backup boot sector"},
 		{gib, vol.FormatOptions{Type: "fat32", ReservedSectors: ptr(int64(5))}, "backup boot sector in sector 3"},
 		{2 * gib, vol.FormatOptions{Type: "fat16"}, "at most 65508 clusters"},
-		{gib, vol.FormatOptions{Type: "fat32"}, ""},
+		{gib, vol.FormatOptions{Type: "fat32", Label: "café"}, "beyond ASCII"},
+		{gib, vol.FormatOptions{Type: "fat32", Label: "cafe"}, ""},
 		{1440 * kib, vol.FormatOptions{Type: "fat"}, ""},
 	} {
 		p, _ := mustPlan(t, vol.Target{Size: c.size}, c.o)

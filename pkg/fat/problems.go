@@ -19,7 +19,6 @@ const (
 	fixKeep     = "keep"     // keep the clusters and adapt the size
 	fixFree     = "free"     // give the clusters back
 	fixRescue   = "rescue"   // make files of them
-	fixMove     = "move"     // move entries to make room
 	fixReveal   = "reveal"   // make hidden entries visible
 	fixRecreate = "recreate" // make the missing entry
 )
@@ -68,8 +67,11 @@ func bootProblems() []vol.Problem {
 		fatal("FAT-0110", "type-ambiguous", "FAT12 or FAT16 cannot be told"),
 		fatal("FAT-0111", "fat-beyond-device", "the image ends inside the FATs or the root directory"),
 		fatal("FAT-0112", "root-unreadable", "root directory's chain is broken at its start"),
-		{Code: "FAT-0113", Slug: "boot-sector-lost", Severity: vol.SevError, Title: "boot sector is destroyed, its backup is good",
-			Explain: "Sector 0 is not a boot sector any more. FAT32 keeps a copy, usually in sector 6, and that one is whole.",
+		{Code: "FAT-0143", Slug: "root-garbage", Severity: vol.SevError, Title: "root directory holds something else",
+			Explain: "Most of its slots cannot be entries: it was overwritten, or the boot sector says wrongly where it lies. Every repair would take that for files, and give the clusters of the real ones back; so there is none.",
+			Source:  "[FAT] FAT Directory Structure"},
+		{Code: "FAT-0113", Slug: "boot-sector-lost", Severity: vol.SevError, Title: "boot sector is damaged, its backup is good",
+			Explain: "Sector 0 is not a boot sector any more, or says that things lie where they do not. FAT32 keeps a copy, usually in sector 6, and that one is whole.",
 			Source:  fsi, Repairs: []vol.Repair{repair(fixRestore, "copy the backup to sector 0", vol.LossNone)}},
 		set("FAT-0114", "no-signature", vol.SevError, "boot sector lacks the signature 55 AA",
 			"Bytes 510 and 511 must be 55 AA. Firmware and Windows take the volume for unformatted without them; Linux does not look.", bpb, "write 55 AA"),
@@ -87,7 +89,8 @@ func bootProblems() []vol.Problem {
 			"With mirroring off, four bits say which FAT counts. They name one beyond the number of FATs.", bpb, "turn mirroring on"),
 		{Code: "FAT-0121", Slug: "mirror-off", Severity: vol.SevError, Title: "mirroring is off and the FATs differ",
 			Explain: "Only one FAT counts, says the boot sector. Windows and mtools follow that, Linux reads the first FAT whatever it says, so the volume has two contents.",
-			Source:  bpb + ", BPB_ExtFlags", Repairs: []vol.Repair{repair(fixMirror, "copy the active FAT over the others and turn mirroring on", vol.LossNone)}},
+			Source:  bpb + ", BPB_ExtFlags", Repairs: []vol.Repair{repair(fixMirror, "copy the active FAT over the others and turn mirroring on", vol.LossNone),
+				repair(fixChoose, "the same, though the active FAT does not fit the directories", vol.LossData)}},
 		{Code: "FAT-0122", Slug: "mirror-off-equal", Severity: vol.SevInfo, Title: "mirroring is off", Explain: "Only one FAT is kept up to date. They are equal now.", Source: bpb + ", BPB_ExtFlags"},
 		{Code: "FAT-0123", Slug: "volume-beyond-device", Severity: vol.SevError, Title: "volume is larger than the image or device",
 			Explain: "The boot sector claims more sectors than there are. What lay behind the end is gone, or the image was copied short. If the missing part held nothing the size can be corrected.",
@@ -123,6 +126,9 @@ func bootProblems() []vol.Problem {
 		{Code: "FAT-0142", Slug: "fat-count-wrong", Severity: vol.SevError, Title: "number of FATs does not fit what is there",
 			Explain: "The number of FATs decides where the root directory and the data lie. With this number there is no FAT or no directory in their places.",
 			Source:  bpb + ", BPB_NumFATs", Repairs: []vol.Repair{repair(fixSet, "set the number with which FATs and root are in place", vol.LossNone)}},
+		set("FAT-0145", "root-count-wrong", vol.SevError, "number of root entries does not fit what is there",
+			"On FAT12 and FAT16 the data lies behind the root directory, so its size decides where. With this number no directory is in its place; with another all are.", bpb+", BPB_RootEntCnt", "set the number with which all directories are in place"),
+		fatal("FAT-0144", "layout-doubtful", "nothing is where the boot sector says"),
 		{Code: "FAT-0141", Slug: "label-boot-only", Severity: vol.SevInfo, Title: "label stands in the boot sector only", Explain: "Some makers of images write no label entry. Windows shows none then.", Source: bpb + ", BS_VolLab"},
 	}
 }
@@ -161,6 +167,7 @@ func chainProblems() []vol.Problem {
 		{Code: "FAT-0003", Slug: "chain-bad", Severity: vol.SevError, Title: "chain leads to a cluster marked as bad", Explain: "A cluster of the chain is marked as unusable.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
 		{Code: "FAT-0004", Slug: "chain-loop", Severity: vol.SevError, Title: "chain comes back to itself", Explain: "Following the chain never ends.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
 		{Code: "FAT-0005", Slug: "start-invalid", Severity: vol.SevError, Title: "first cluster cannot be", Explain: "The entry's first cluster does not exist, is free or is marked as bad: it has no contents that could be found.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
+			repair(fixClear, "set it to 0: the file is empty", vol.LossNone),
 			repair(fixRejoin, "point the entry to the lost chain that fits it", vol.LossMetadata),
 			repair(fixTruncate, "make the file empty", vol.LossData), repair(fixRemove, "remove the directory's entry", vol.LossData)}},
 		{Code: "FAT-0006", Slug: "size-exceeds-clusters", Severity: vol.SevError, Title: "file is longer than its clusters", Explain: "The size in the entry is more than the chain can hold. What lies behind the chain's end is not there.", Source: "[FAT] DIR_FileSize", Repairs: []vol.Repair{rejoin,

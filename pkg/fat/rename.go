@@ -1,14 +1,16 @@
 package fat
 
 import (
+	"slices"
 	"strconv"
+	"unicode/utf16"
 )
 
-// nameSet is all names of a directory, folded. It is made when the first
-// rename in the directory needs it and kept up to date from there, so that
-// many renames stay linear.
+// nameSet is all names of a directory, folded, with the number of entries that
+// have each. It is made when the first rename in the directory needs it and
+// kept up to date from there, so that many renames stay linear.
 type nameSet struct {
-	have map[string]bool
+	count map[string]int
 	// next tail to try for a name cut to make room, so that thousands of equal
 	// names do not each try all tails again.
 	next map[string]int
@@ -34,21 +36,39 @@ func (c *checker) names(dir int32) (*nameSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	ns := &nameSet{have: map[string]bool{}, next: map[string]int{}}
+	ns := &nameSet{count: map[string]int{}, next: map[string]int{}}
 	var u []uint16
 	for _, l := range s.live {
 		u = shortUnits(s.slot(int(l.slot))[:11], u[:0])
-		ns.have[foldKey(u)] = true
+		short, long := foldKey(u), ""
 		if l.long != l.slot {
 			u = s.longUnits(int(l.long), int(l.slot), u[:0])
-			ns.have[foldKey(u)] = true
+			long = foldKey(u)
 		}
+		ns.add(short, long)
 	}
 	if c.sets == nil {
 		c.sets = map[int32]*nameSet{}
 	}
 	c.sets[dir] = ns
 	return ns, nil
+}
+
+// add an entry with these names, of which the second may be none or the same.
+func (ns *nameSet) add(short, long string) {
+	ns.count[short]++
+	if long != "" && long != short {
+		ns.count[long]++
+	}
+}
+
+// swap the names of an entry.
+func (ns *nameSet) swap(short, long, newShort, newLong string) {
+	ns.count[short]--
+	if long != "" && long != short {
+		ns.count[long]--
+	}
+	ns.add(newShort, newLong)
 }
 
 // units reads the long name that lies in n slots from slot on.
@@ -82,53 +102,54 @@ func (c *checker) putLong(dir, slot, n int32, u []uint16) error {
 
 // cleanLong replaces what a long name must not hold by an underscore.
 func (c *checker) cleanLong(n *scanNote) error {
-	u, err := c.units(n.dir, n.slot, n.n)
-	if err != nil {
-		return err
-	}
-	old := foldKey(u)
-	for i, x := range u {
-		if badLongUnit(x) {
+	return c.changeLong(n.dir, n.slot, n.n, func(u []uint16) {
+		for i, x := range u {
+			if badLongUnit(x) {
+				u[i] = '_'
+			}
+		}
+		for i := loneSurrogate(u); i >= 0; i = loneSurrogate(u) {
 			u[i] = '_'
 		}
-	}
-	for i := loneSurrogate(u); i >= 0; i = loneSurrogate(u) {
-		u[i] = '_'
-	}
-	for i := len(u) - 1; i >= 0 && (u[i] == '.' || u[i] == ' '); i-- {
-		u[i] = '_'
-	}
-	return c.swapLong(n.dir, n.slot, n.n, u, old)
+		for i := len(u) - 1; i >= 0 && (u[i] == '.' || u[i] == ' '); i-- {
+			u[i] = '_'
+		}
+	})
 }
 
 // renameLong gives an entry whose name another has a long name of its own.
 func (c *checker) renameLong(n *scanNote) error {
-	u, err := c.units(n.dir, n.slot, n.n-1)
+	return c.changeLong(n.dir, n.slot, n.n-1, func([]uint16) {})
+}
+
+// changeLong changes the long name in the n slots from slot on, and makes it
+// unique. Another repair may have done that already.
+func (c *checker) changeLong(dir, slot, n int32, change func(u []uint16)) error {
+	u, err := c.units(dir, slot, n)
 	if err != nil {
 		return err
 	}
-	return c.swapLong(n.dir, n.slot, n.n-1, u, "")
-}
-
-// swapLong writes u, made unique, into the n slots; old is the key of the name
-// that goes, if nothing else has it.
-func (c *checker) swapLong(dir, slot, n int32, u []uint16, old string) error {
 	ns, err := c.names(dir)
 	if err != nil {
 		return err
 	}
-	delete(ns.have, old)
-	u = ns.unique(u, int(n)*ldirChars)
+	e := make([]byte, entryLen)
+	if _, err := c.d.ReadAt(e, c.walk.slotOff(dir, int(slot+n))); err != nil {
+		return err
+	}
+	short, old := foldKey(shortUnits(e[:11], nil)), foldKey(u)
+	change(u)
+	key := foldKey(u)
+	if others := ns.count[key]; others > 1 || others == 1 && key != old {
+		u = ns.unique(u, int(n)*ldirChars)
+	}
+	ns.swap(short, old, short, foldKey(u))
 	return c.putLong(dir, slot, n, u)
 }
 
-// unique is u, or u with ~N before its extension, of at most limit units.
+// unique is u with ~N before its extension, of at most limit units.
 func (ns *nameSet) unique(u []uint16, limit int) []uint16 {
 	key := foldKey(u)
-	if !ns.have[key] {
-		ns.have[key] = true
-		return u
-	}
 	limit = min(limit, maxLongUnits)
 	dot := len(u)
 	for i := len(u) - 1; i > 0; i-- {
@@ -142,14 +163,13 @@ func (ns *nameSet) unique(u []uint16, limit int) []uint16 {
 	}
 	for {
 		ns.next[key]++
-		var tail []uint16
-		for _, r := range "~" + strconv.Itoa(ns.next[key]) {
-			tail = append(tail, uint16(r))
-		}
+		tail := utf16.Encode([]rune("~" + strconv.Itoa(ns.next[key])))
 		stem := min(dot, limit-len(tail)-(len(u)-dot))
-		v := append(append(append([]uint16{}, u[:stem]...), tail...), u[dot:]...)
-		if k := foldKey(v); !ns.have[k] {
-			ns.have[k] = true
+		v := slices.Concat(u[:stem], tail, u[dot:])
+		if i := loneSurrogate(v); i >= 0 {
+			v[i] = '_' // the cut went through a pair
+		}
+		if ns.count[foldKey(v)] == 0 {
 			return v
 		}
 	}
@@ -164,21 +184,44 @@ func (c *checker) renameShort(n *scanNote) error {
 	if err != nil {
 		return err
 	}
-	var name [11]byte
-	err = c.patch(c.walk.slotOff(n.dir, int(slot)), entryLen, func(b []byte) {
-		want := cleanShort(dirEntry(b).name())
-		key := foldKey(shortUnits(want[:], nil))
-		if want == [11]byte(b[:11]) || ns.have[key] && key != foldKey(shortUnits(b[:11], nil)) {
-			want, err = shortAlias(shortUnits(want[:], nil), func(x [11]byte) bool { return ns.have[foldKey(shortUnits(x[:], nil))] })
-		}
-		name = want
-		copy(b, want[:])
-	})
+	off := c.walk.slotOff(n.dir, int(slot))
+	e := make([]byte, entryLen)
+	if _, err := c.d.ReadAt(e, off); err != nil {
+		return err
+	}
+	u, err := c.units(n.dir, long, slot-long)
 	if err != nil {
 		return err
 	}
-	ns.have[foldKey(shortUnits(name[:], nil))] = true
+	old, longKey := foldKey(shortUnits(e[:11], nil)), foldKey(u)
+	name := cleanShort(e[:11])
+	key := foldKey(shortUnits(name[:], nil))
+	if others := ns.count[key]; others > 1 || others == 1 && key != old && key != longKey {
+		name = ns.uniqueShort(name)
+		key = foldKey(shortUnits(name[:], nil))
+	}
+	ns.swap(old, longKey, key, longKey)
+	if _, err := c.d.WriteAt(name[:], off); err != nil {
+		return err
+	}
 	return c.eachSlot(n.dir, long, slot-long, func(_ int, b []byte) { b[offLdirChk] = nameSum(name[:]) })
+}
+
+// uniqueShort is name with a numeric tail, NAME~1 and so on. Unlike the names
+// that are made for new files these count on from where the last one ended,
+// so that a directory of nothing but equal names takes no search.
+func (ns *nameSet) uniqueShort(name [11]byte) [11]byte {
+	key := string(name[:])
+	for {
+		ns.next[key]++
+		tail := "~" + strconv.Itoa(ns.next[key])
+		v := name
+		stem := min(trimSpaces(name[:8]), 8-len(tail))
+		copy(v[stem:8], tail+"        ")
+		if ns.count[foldKey(shortUnits(v[:], nil))] == 0 {
+			return v
+		}
+	}
 }
 
 // cleanShort is name with everything replaced that a short name must not hold.

@@ -3,6 +3,8 @@ package fat
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -12,100 +14,223 @@ import (
 // 65536 slots beside the dot entries.
 const filesPerFound = maxDirEntries - 2
 
+// lostFile is a chain that is to have an entry in a FOUND directory.
+type lostFile struct {
+	head, n uint32
+	isDir   bool
+}
+
 // rescue makes a file of each lost chain: FOUND.000/FILE0000.CHK and so on, as
-// Windows names them. Chains that run into another or come back to themselves
-// are ended there.
+// Windows names them. Lost directories become entries with all that they lead
+// to. Chains that run into another, come back to themselves or are longer than
+// a file can be are ended there. Nothing is written before there is room for
+// all of it.
 func (c *checker) rescue(ctx context.Context, lost *lostChains) error {
-	chains, err := c.lostFiles(ctx, lost)
+	files, rest, err := lost.directories(ctx)
+	if err != nil {
+		return err
+	}
+	files, ends, err := rest.files(ctx, files)
 	if err != nil {
 		return err
 	}
 	p := &linkRepair{c: c}
-	for n := 0; len(chains) > 0; n++ {
-		k := min(len(chains), filesPerFound)
-		if err := c.foundDir(p, chains[:k]); err != nil {
+	found, err := c.placeFound(p, files)
+	if err != nil {
+		return err
+	}
+	if err := c.walk.tab.setRuns(ends); err != nil {
+		return err
+	}
+	for _, f := range found {
+		if err := c.writeFound(f); err != nil {
 			return err
 		}
-		chains = chains[k:]
 	}
 	return nil
 }
 
-// lostFile is a chain to be made a file of.
-type lostFile struct{ head, n uint32 }
+// directories takes the lost directories that are in no other, and goes through
+// all that they lead to; what is lost after that is a matter of files.
+func (l *lostChains) directories(ctx context.Context) (dirs []lostFile, rest *lostChains, err error) {
+	w := *l.w
+	w.quiet, w.progress = true, nil
+	w.claimed, w.byStart, w.dirs = w.claimed.Clone(), maps.Clone(w.byStart), slices.Clip(w.dirs)
+	for {
+		tops, err := l.topDirs()
+		if err != nil || len(tops) == 0 {
+			return dirs, l, err
+		}
+		var level []int32
+		for _, h := range tops {
+			d := dirNode{start: h}
+			ch, err := w.claim(h, func(e space.Extent) { d.extents = append(d.extents, e) })
+			if err != nil {
+				return nil, nil, err
+			}
+			dirs = append(dirs, lostFile{head: h, n: ch.n, isDir: true})
+			w.byStart[h] = int32(len(w.dirs))
+			level = append(level, int32(len(w.dirs)))
+			w.dirs = append(w.dirs, d)
+		}
+		if err := w.descend(ctx, level); err != nil {
+			return nil, nil, err
+		}
+		if l, err = newLostChains(&w); err != nil {
+			return nil, nil, err
+		}
+	}
+}
 
-// lostFiles walks the lost chains, heads first, then what is left: cycles,
-// which have no head. Each cluster ends up in one chain.
-func (c *checker) lostFiles(ctx context.Context, l *lostChains) ([]lostFile, error) {
-	seen := space.NewMap(c.g.Clusters)
-	var out []lostFile
-	add := func(head uint32) error {
-		f, err := c.lostFile(l, seen, head)
-		if f.n > 0 {
-			out = append(out, f)
+// topDirs are the lost directories whose parent is not lost; all where each
+// is the parent of another.
+func (l *lostChains) topDirs() ([]uint32, error) {
+	var all []uint32
+	up := map[uint32]uint32{}
+	err := l.eachHead(func(h uint32) error {
+		parent, ok, err := l.w.dirAt(h)
+		if ok {
+			all, up[h] = append(all, h), parent
 		}
 		return err
-	}
-	for _, h := range l.heads {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := add(h); err != nil {
-			return nil, err
-		}
-	}
-	err := l.each(func(cl uint32) error {
-		if seen.Used(cl - firstCluster) {
-			return nil
-		}
-		return add(cl)
 	})
+	if err != nil {
+		return nil, err
+	}
+	var top []uint32
+	for _, h := range all {
+		if _, lost := up[up[h]]; !lost {
+			top = append(top, h)
+		}
+	}
+	if len(top) == 0 {
+		return all, nil
+	}
+	return top, nil
+}
+
+// files walks the lost chains, heads first, then what is left: cycles, which
+// have no head. Each cluster ends up in one chain; ends are the marks that make
+// it so.
+func (l *lostChains) files(ctx context.Context, out []lostFile) ([]lostFile, []link, error) {
+	seen := space.NewMap(l.w.c.g.Clusters)
+	var ends []link
+	add := func(head uint32) error {
+		if err := ctx.Err(); err != nil || seen.Used(head-firstCluster) {
+			return err
+		}
+		f, end, err := l.file(seen, head)
+		if end != 0 {
+			ends = append(ends, link{first: end, n: 1, next: entryLast})
+		}
+		out = append(out, f)
+		return err
+	}
+	if err := l.eachHead(add); err != nil {
+		return nil, nil, err
+	}
+	err := l.each(add)
+	return out, ends, err
+}
+
+// file claims the chain from head on for one file, up to where it leaves the
+// lost clusters, meets one that is taken, or is as long as a file can be. end
+// is the cluster that must get an end mark, 0 where it has one.
+func (l *lostChains) file(seen *space.Map, head uint32) (f lostFile, end uint32, err error) {
+	f.head = head
+	most := uint32(maxFileSize / l.w.c.g.ClusterSize())
+	for cl := head; f.n < most && l.has(cl) && seen.SetNew(cl-firstCluster); {
+		v, err := l.w.tab.get(cl)
+		if err != nil {
+			return f, 0, err
+		}
+		f.n++
+		if isEOC(v) {
+			return f, 0, nil
+		}
+		end, cl = cl, v
+	}
+	return f, end, nil
+}
+
+// foundDir is a FOUND directory to be made.
+type foundDir struct {
+	name  string
+	slot  int // in the root directory
+	es    []space.Extent
+	files []lostFile
+}
+
+func (f *foundDir) start() uint32 { return f.es[0].Start + firstCluster }
+
+// placeFound finds room for the FOUND directories that files need: clusters,
+// names and slots in the root, which grows where it can and has to.
+func (c *checker) placeFound(p *linkRepair, files []lostFile) ([]foundDir, error) {
+	ns, err := c.names(0)
+	if err != nil {
+		return nil, err
+	}
+	per := uint32(c.g.ClusterSize() / entryLen)
+	var out []foundDir
+	for no := 0; len(files) > 0; no++ {
+		if no > 999 {
+			return nil, vol.ErrNotNow
+		}
+		f := foundDir{name: fmt.Sprintf("FOUND   %03d", no), files: files[:min(len(files), filesPerFound)]}
+		if ns.count[foldKey(shortUnits([]byte(f.name), nil))] > 0 {
+			continue
+		}
+		files = files[len(f.files):]
+		f.es, err = p.allocator().Alloc(nil, space.Request{Units: (uint32(len(f.files)) + 2 + per - 1) / per})
+		if err != nil {
+			return nil, vol.ErrNotNow
+		}
+		out = append(out, f)
+	}
+	slots, err := c.rootSlots(p, len(out))
+	for i, slot := range slots {
+		out[i].slot = slot
+	}
 	return out, err
 }
 
-// lostFile claims the chain from head on for one file and ends it where it
-// leaves the lost clusters or meets one that is taken.
-func (c *checker) lostFile(l *lostChains, seen *space.Map, head uint32) (lostFile, error) {
-	f := lostFile{head: head}
-	last := uint32(0)
-	for cl := head; ; {
-		if !l.has(cl) || !seen.SetNew(cl-firstCluster) {
-			break
-		}
-		v, err := c.walk.tab.get(cl)
-		if err != nil {
-			return f, err
-		}
-		f.n++
-		last = cl
-		if isEOC(v) {
-			return f, nil
-		}
-		cl = v
+// rootSlots are n slots of the root directory that are free.
+func (c *checker) rootSlots(p *linkRepair, n int) ([]int, error) {
+	buf, err := c.walk.read(0)
+	if err != nil {
+		return nil, err
 	}
-	if last == 0 {
-		return f, nil
+	// Behind the end only where nothing is hidden there: it would come to light.
+	end := endOf(buf)
+	blank := allZero(buf[end*entryLen:])
+	var slots []int
+	for k := 0; k*entryLen < len(buf) && len(slots) < n; k++ {
+		if k < end && dirEntry(buf[k*entryLen:]).isFree() || k >= end && blank {
+			slots = append(slots, k)
+		}
 	}
-	return f, c.walk.tab.set(last, entryLast)
+	if lack := n - len(slots); lack > 0 {
+		if !blank {
+			return nil, vol.ErrNotNow
+		}
+		per := int(c.g.ClusterSize() / entryLen)
+		if err := c.growDir(p, 0, uint32((lack+per-1)/per)); err != nil {
+			return nil, err
+		}
+		for k := len(buf) / entryLen; len(slots) < n; k++ {
+			slots = append(slots, k)
+		}
+	}
+	return slots, nil
 }
 
-// foundDir makes one FOUND directory with the files.
-func (c *checker) foundDir(p *linkRepair, files []lostFile) error {
-	slots := uint32(len(files) + 2)
-	per := uint32(c.g.ClusterSize() / entryLen)
-	es, err := p.allocator().Alloc(nil, space.Request{Units: (slots + per - 1) / per})
-	if err != nil {
-		return vol.ErrNotNow
-	}
-	start := es[0].Start + firstCluster
-	if err := c.addToRoot(p, start); err != nil {
+// writeFound writes a FOUND directory, and its entry in the root.
+func (c *checker) writeFound(f foundDir) error {
+	if err := c.walk.tab.setRuns(linkExtents(f.es)); err != nil {
 		return err
 	}
-	if err := c.walk.tab.setRuns(linkExtents(es)); err != nil {
-		return err
-	}
-	buf := c.foundEntries(start, files)
-	for _, e := range es {
+	buf := c.foundEntries(&f)
+	for _, e := range f.es {
 		r := c.g.ClusterRange(e.Start+firstCluster, e.Len)
 		part := make([]byte, r.Len)
 		buf = buf[copy(part, buf):]
@@ -113,15 +238,30 @@ func (c *checker) foundDir(p *linkRepair, files []lostFile) error {
 			return err
 		}
 	}
-	return nil
+	for _, d := range f.files {
+		if !d.isDir {
+			continue
+		}
+		off := c.g.ClusterOff(d.head) + entryLen
+		err := c.patch(off, entryLen, func(b []byte) { dirEntry(b).setStart(c.g.Type, f.start()) })
+		if err != nil {
+			return err
+		}
+	}
+	_, err := c.d.WriteAt(repairEntry(c.g.Type, f.name, attrDirectory, f.start(), 0), c.walk.slotOff(0, f.slot))
+	return err
 }
 
 // foundEntries are the slots of a FOUND directory.
-func (c *checker) foundEntries(start uint32, files []lostFile) []byte {
-	buf := make([]byte, 0, (len(files)+2)*entryLen)
-	buf = append(buf, repairEntry(c.g.Type, dotName, attrDirectory, start, 0)...)
+func (c *checker) foundEntries(found *foundDir) []byte {
+	buf := make([]byte, 0, (len(found.files)+2)*entryLen)
+	buf = append(buf, repairEntry(c.g.Type, dotName, attrDirectory, found.start(), 0)...)
 	buf = append(buf, repairEntry(c.g.Type, dotdotName, attrDirectory, 0, 0)...)
-	for i, f := range files {
+	for i, f := range found.files {
+		if f.isDir {
+			buf = append(buf, repairEntry(c.g.Type, fmt.Sprintf("DIR%05d   ", i), attrDirectory, f.head, 0)...)
+			continue
+		}
 		size := min(int64(f.n)*c.g.ClusterSize(), maxFileSize)
 		name := fmt.Sprintf("FILE%04dCHK", i)
 		if i > 9999 {
@@ -141,40 +281,4 @@ func repairEntry(t Type, name string, attr byte, start, size uint32) dirEntry {
 	e.setStart(t, start)
 	e.setSize(size)
 	return e
-}
-
-// addToRoot enters FOUND.nnn, with the first number that is free, into the
-// root directory, which grows by a cluster where it is full and can.
-func (c *checker) addToRoot(p *linkRepair, start uint32) error {
-	ns, err := c.names(0)
-	if err != nil {
-		return err
-	}
-	name := ""
-	for i := 0; name == ""; i++ {
-		if i > 999 {
-			return vol.ErrNotNow
-		}
-		n := fmt.Sprintf("FOUND   %03d", i)
-		if key := foldKey(shortUnits([]byte(n), nil)); !ns.have[key] {
-			name, ns.have[key] = n, true
-		}
-	}
-	buf, err := c.walk.read(0)
-	if err != nil {
-		return err
-	}
-	slot := 0
-	for ; slot*entryLen < len(buf); slot++ {
-		if e := dirEntry(buf[slot*entryLen:]); e.isEnd() || e.isFree() {
-			break
-		}
-	}
-	if slot*entryLen == len(buf) {
-		if err := c.growDir(p, 0); err != nil {
-			return err
-		}
-	}
-	_, err = c.d.WriteAt(repairEntry(c.g.Type, name, attrDirectory, start, 0), c.walk.slotOff(0, slot))
-	return err
 }

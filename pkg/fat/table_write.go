@@ -50,8 +50,8 @@ type tablePart struct {
 	i, n uint32
 }
 
-func (p tablePart) from(t Type) int64 { return (int64(p.first) + int64(p.i)) * int64(t) / 8 }
-func (p tablePart) to(t Type) int64   { return entryBytes(t, int64(p.first)+int64(p.i)+int64(p.n)) }
+func (q tablePart) from(t Type) int64 { return (int64(q.first) + int64(q.i)) * int64(t) / 8 }
+func (q tablePart) to(t Type) int64   { return entryBytes(t, int64(q.first)+int64(q.i)+int64(q.n)) }
 
 // tablePiece is a range of a FAT, in bytes from its start, and what changes there.
 type tablePiece struct {

@@ -3,7 +3,9 @@ package fat
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sort"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,29 +27,16 @@ type dirNode struct {
 	parent  int32  // index in walk.dirs; the root is its own
 	name    string
 	ref     entryRef       // its entry; not set for the root
+	size    uint32         // as the entry has it; should be 0
 	extents []space.Extent // its clusters, as far as the chain is sound
 	clipped bool           // the chain goes on beyond maxDirBytes
-}
-
-// chainFault is an entry whose chain and size do not fit together.
-type chainFault struct {
-	slug  string
-	ref   entryRef
-	root  bool // it is the root directory, which has no entry
-	name  string
-	isDir bool
-	start uint32 // as the entry has it
-	size  uint32
-	need  uint32 // clusters that the size takes
-	n     uint32 // sound clusters of the chain
-	last  uint32 // the last of them, 0 for none
-	at    uint32 // the cluster or value that ended it, 0 where it ended well
+	garbage bool           // what it holds is no directory
 }
 
 // sharedAt is a cluster at which a chain ran into one claimed before.
 type sharedAt struct {
 	cluster uint32
-	ref     entryRef // of the later entry
+	owner   // the later one
 }
 
 // twiceDir is an entry that leads to a directory already reached.
@@ -71,6 +60,7 @@ type walk struct {
 	quiet   bool // judge chains only, names and fields not
 
 	dirs    []dirNode
+	order   []int32          // directories as they were taken in
 	byStart map[uint32]int32 // directories by first cluster
 	scans   []scanNote       // what the slots themselves show
 	faults  []chainFault
@@ -78,10 +68,12 @@ type walk struct {
 	twice   []twiceDir
 	layout  []layoutNote
 	labels  []labelAt
+	settled []int32 // slots of each directory that are settled, nil where all are
 
 	files, fragmented uint64
-	rootBroken        bool
+	rootBroken        bool // its chain has no first cluster
 	rootFault         chain
+	rootEmpty         bool // nothing is in it
 	bytesRead         int64
 	progress          func(done, total int64)
 	done              int64
@@ -91,107 +83,16 @@ func newWalk(c *checker, t *table, used *space.Map) *walk {
 	return &walk{c: c, tab: t, used: used, claimed: space.NewMap(c.g.Clusters), byStart: map[uint32]int32{}}
 }
 
-// endKind says how a chain ends.
-type endKind int
-
-const (
-	endEOC endKind = iota
-	endOutOfRange
-	endFree
-	endBad
-	endLoop
-	endShared
-)
-
-// chain is what claiming one found.
-type chain struct {
-	n     uint32 // sound clusters
-	last  uint32 // the last of them
-	frags uint32 // extents
-	end   endKind
-	at    uint32 // the cluster or value at which it ended
-}
-
-// claim follows the chain from start and marks its clusters. It stops before
-// a cluster that is not sound or not free to be claimed, so it always ends.
-// With each set, it is called for each extent.
-func (w *walk) claim(start uint32, each func(space.Extent)) (chain, error) {
-	var ch chain
-	run := space.Extent{}
-	flush := func() {
-		if run.Len > 0 {
-			ch.frags++
-			if each != nil {
-				each(run)
-			}
-		}
-	}
-	for c := start; ; {
-		ch.at = c
-		if !w.c.g.Valid(c) {
-			ch.end = endOutOfRange
-			break
-		}
-		v, err := w.tab.get(c)
-		if err != nil {
-			return ch, err
-		}
-		if v == entryFree {
-			ch.end = endFree
-			break
-		}
-		if v == entryBad {
-			ch.end = endBad
-			break
-		}
-		if !w.claimed.SetNew(c - firstCluster) {
-			ch.end = endShared
-			break
-		}
-		if run.Len > 0 && c == run.Start+run.Len {
-			run.Len++
-		} else {
-			flush()
-			run = space.Extent{Start: c, Len: 1}
-		}
-		ch.n, ch.last = ch.n+1, c
-		if isEOC(v) {
-			ch.end = endEOC
-			break
-		}
-		c = v
-	}
-	flush()
-	if ch.end == endShared && ch.n > 0 {
-		return w.loopOrShared(start, ch)
-	}
-	return ch, nil
-}
-
-// loopOrShared tells a chain that came back to itself from one that ran into
-// another.
-func (w *walk) loopOrShared(start uint32, ch chain) (chain, error) {
-	c := start
-	for i := uint32(0); i < ch.n; i++ {
-		if c == ch.at {
-			ch.end = endLoop
-			return ch, nil
-		}
-		v, err := w.tab.get(c)
-		if err != nil {
-			return ch, err
-		}
-		c = v
-	}
-	return ch, nil
-}
-
 // run walks the whole tree.
 func (w *walk) run(ctx context.Context) error {
 	if err := w.addRoot(); err != nil || w.rootBroken {
 		return err
 	}
-	level := []int32{0}
+	return w.descend(ctx, []int32{0})
+}
+
+// descend walks what the directories of level lead to.
+func (w *walk) descend(ctx context.Context, level []int32) error {
 	for len(level) > 0 {
 		sort.Slice(level, func(i, j int) bool { return w.dirs[level[i]].start < w.dirs[level[j]].start })
 		from := int32(len(w.dirs))
@@ -224,6 +125,7 @@ func (w *walk) addRoot() error {
 			return nil
 		}
 		w.byStart[root.start] = 0
+		root.clipped = w.tooLong(ch.n)
 		w.dirs = append(w.dirs, root)
 		if ch.end != endEOC {
 			w.fault(chainFault{slug: ch.slug(), root: true, isDir: true, start: root.start}, ch)
@@ -233,6 +135,9 @@ func (w *walk) addRoot() error {
 	w.dirs = append(w.dirs, root)
 	return nil
 }
+
+// tooLong reports whether a directory of n clusters is more than is read.
+func (w *walk) tooLong(n uint32) bool { return int64(n)*w.c.g.ClusterSize() > maxDirBytes }
 
 // Directories are read in batches of at most this many, and bytes.
 const (
@@ -365,14 +270,11 @@ func (w *walk) path(i int32) string {
 		parts = append(parts, w.dirs[i].name)
 		i = w.dirs[i].parent
 	}
-	s := ""
-	for k := len(parts) - 1; k >= 0; k-- {
-		s += "/" + parts[k]
-	}
-	if s == "" {
+	if len(parts) == 0 {
 		return "/"
 	}
-	return s
+	slices.Reverse(parts)
+	return "/" + strings.Join(parts, "/")
 }
 
 // pathIn is the path of an entry of directory i.
@@ -381,20 +283,6 @@ func (w *walk) pathIn(i int32, name string) string {
 		return p + "/" + name
 	}
 	return "/" + name
-}
-
-// slug of the fault that ended the chain.
-func (ch chain) slug() string {
-	switch ch.end {
-	case endFree:
-		return "chain-free"
-	case endBad:
-		return "chain-bad"
-	case endLoop:
-		return "chain-loop"
-	default:
-		return "chain-out-of-range"
-	}
 }
 
 // fault notes what is wrong with a chain.
@@ -408,6 +296,11 @@ func (w *walk) fault(f chainFault, ch chain) {
 
 // take claims what one directory leads to.
 func (w *walk) take(s *dirScan) error {
+	w.order = append(w.order, s.dir)
+	w.dirs[s.dir].garbage = s.garbage
+	if s.isRoot() {
+		w.rootEmpty = len(s.live) == 0
+	}
 	w.scans = append(w.scans, s.notes...)
 	w.layout = append(w.layout, s.layout...)
 	w.labels = append(w.labels, s.labels...)
@@ -437,6 +330,9 @@ func (w *walk) take(s *dirScan) error {
 func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 	start := e.start(w.c.g.Type)
 	f := chainFault{ref: s.ref(k), name: s.name(k), isDir: true, start: start}
+	if start == 0 && e.attr()&attrVolume != 0 {
+		return nil // more likely a label: attr-directory-volume
+	}
 	if start == 0 {
 		f.slug = "directory-without-clusters"
 		w.faults = append(w.faults, f)
@@ -446,7 +342,7 @@ func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 		w.twice = append(w.twice, twiceDir{first: first, ref: f.ref, name: f.name})
 		return nil
 	}
-	d := dirNode{start: start, parent: s.dir, name: f.name, ref: f.ref}
+	d := dirNode{start: start, parent: s.dir, name: f.name, ref: f.ref, size: e.size()}
 	ch, err := w.claim(start, func(x space.Extent) { d.extents = append(d.extents, x) })
 	if err != nil {
 		return err
@@ -454,7 +350,7 @@ func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 	w.done += int64(ch.n)
 	switch {
 	case ch.end == endShared:
-		w.shared = append(w.shared, sharedAt{ch.at, f.ref})
+		w.share(ch, owner{ref: f.ref, name: f.name, isDir: true, start: start})
 		if ch.n == 0 {
 			// The cluster is part of another chain. If it is a directory after
 			// all, what it leads to must not be taken for lost.
@@ -472,10 +368,16 @@ func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 		}
 		w.fault(f, ch)
 	}
-	d.clipped = int64(ch.n)*w.c.g.ClusterSize() > maxDirBytes
+	d.clipped = w.tooLong(ch.n)
 	w.byStart[start] = int32(len(w.dirs))
 	w.dirs = append(w.dirs, d)
 	return nil
+}
+
+// share notes that the chain of o ran into another.
+func (w *walk) share(ch chain, o owner) {
+	o.prefix, o.before = ch.n, ch.last
+	w.shared = append(w.shared, sharedAt{ch.at, o})
 }
 
 // looksLikeDir reports whether cluster c starts with a dot entry that leads to
@@ -513,7 +415,7 @@ func (w *walk) takeFile(s *dirScan, k int, e dirEntry) error {
 	}
 	switch {
 	case ch.end == endShared:
-		w.shared = append(w.shared, sharedAt{ch.at, s.ref(k)})
+		w.share(ch, owner{ref: s.ref(k), name: s.name(k), start: start, size: size})
 	case ch.end != endEOC && ch.n == 0:
 		note("start-invalid", ch)
 	case ch.end != endEOC:
@@ -526,37 +428,4 @@ func (w *walk) takeFile(s *dirScan, k int, e dirEntry) error {
 		note("clusters-beyond-size", ch)
 	}
 	return nil
-}
-
-// lostRuns are the clusters in use that nothing claimed and that are not
-// marked as bad, as runs of cluster numbers.
-func (w *walk) lostRuns() ([]space.Extent, error) {
-	var out []space.Extent
-	for e := range space.DiffRuns(w.used, w.claimed) {
-		run := space.Extent{}
-		for i := uint32(0); i < e.Len; i++ {
-			c := e.Start + i + firstCluster
-			bad := false
-			if w.c.bad > 0 || w.quiet {
-				v, err := w.tab.get(c)
-				if err != nil {
-					return nil, err
-				}
-				bad = v == entryBad
-			}
-			switch {
-			case bad && run.Len > 0:
-				out, run = append(out, run), space.Extent{}
-			case bad:
-			case run.Len == 0:
-				run = space.Extent{Start: c, Len: 1}
-			default:
-				run.Len++
-			}
-		}
-		if run.Len > 0 {
-			out = append(out, run)
-		}
-	}
-	return out, nil
 }

@@ -60,6 +60,7 @@ type Fix func(ctx context.Context, r Repair) error
 type Report struct {
 	s     *session
 	queue []queued
+	hold  bool
 }
 
 type queued struct {
@@ -73,10 +74,17 @@ func (q *queued) mendable() bool { return q.fix != nil && len(q.f.Offered()) > 0
 // Found reports f. Where the decider chooses a repair, fix is called after the
 // pass, in the order of the reports. A nil fix means that f cannot be mended.
 func (r *Report) Found(f Finding, fix Fix) {
+	if r.s.held {
+		fix = nil
+	}
 	if !r.s.counts(&f, fix) {
 		r.queue = append(r.queue, queued{&f, fix})
 	}
 }
+
+// Hold says that something is not settled on which the passes to come rest:
+// unless this pass mends it, they report but do not mend.
+func (r *Report) Hold() { r.hold = true }
 
 // Left counts the findings of severity s or worse that stand: those left in
 // earlier passes of this round, and those of this pass so far. A mark that

@@ -3,6 +3,7 @@ package vol
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -25,6 +26,15 @@ type FormatOptions struct {
 	RootEntries     *int
 	HiddenSectors   *int64
 	MediaType       *int
+
+	// F2FS, as mkfs.f2fs has them.
+	Overprovision      *float64 // percent of the main area that is kept for cleaning
+	SegmentsPerSection *int
+	SectionsPerZone    *int
+	ColdExtensions     []string   // of files that are hardly ever written, besides the usual ones
+	HotExtensions      []string   // of files that are written all the time, besides the usual ones
+	RootOwner          *[2]uint32 // user and group of the root directory
+	Encoding           string     // of names with the feature casefold: "utf8", "utf8:strict"
 
 	// Time stamps and seeds everything not given; seconds since 1970, UTC.
 	Time int64
@@ -51,7 +61,25 @@ func (o *FormatOptions) Given() []string {
 	add(o.HiddenSectors != nil, "hidden-sectors")
 	add(o.MediaType != nil, "media-type")
 	add(o.Align != 0, "align")
+	add(o.Overprovision != nil, "overprovision")
+	add(o.SegmentsPerSection != nil, "segs-per-sec")
+	add(o.SectionsPerZone != nil, "secs-per-zone")
+	add(len(o.ColdExtensions) > 0, "cold-ext")
+	add(len(o.HotExtensions) > 0, "hot-ext")
+	add(o.RootOwner != nil, "root-owner")
+	add(o.Encoding != "", "encoding")
 	return g
+}
+
+// Foreign is the first of the format-specific options given that is not among
+// known, the ones that a driver has a use for; "" where there is none.
+func (o *FormatOptions) Foreign(known ...string) string {
+	for _, name := range o.Given() {
+		if !slices.Contains(known, name) {
+			return name
+		}
+	}
+	return ""
 }
 
 // Plan is a volume laid out and not yet written: what goes where, in the order

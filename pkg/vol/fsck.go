@@ -87,6 +87,7 @@ type session struct {
 	mended map[string]int       // repairs carried out, by Key
 	more   map[string]*more     // findings beyond maxListed, by code
 	now    [SevError + 1]int    // findings of this round that stand
+	held   bool                 // nothing is mended in the rest of this round
 }
 
 // standing is a finding that was left.
@@ -103,7 +104,7 @@ func (s *session) round(ctx context.Context) (mended bool, err error) {
 		s.res.Info, s.res.Stats = c.Info(), c.Stats()
 	}()
 	s.res.Stopped = false
-	s.now = [SevError + 1]int{}
+	s.now, s.held = [SevError + 1]int{}, false
 	for _, m := range s.more {
 		m.met, m.left = 0, 0
 	}
@@ -117,6 +118,7 @@ func (s *session) round(ctx context.Context) (mended bool, err error) {
 			return false, err
 		}
 		fixed, ferr := s.settle(ctx, r.queue)
+		s.held = s.held || r.hold
 		if ferr != nil {
 			return false, ferr
 		}

@@ -28,6 +28,7 @@ const (
 type Slots struct {
 	b     []byte // whole blocks
 	end   int    // slots before the end mark
+	tail  int    // how many of them, the last ones, are free
 	limit int
 	gaps  [longestGap + 1][]gap // free slots by length, see Room
 	dirty []bool                // by block
@@ -47,7 +48,7 @@ func ReadSlots(d dev.Device, ranges []dev.Range, limit int) (*Slots, error) {
 		for !r.Empty() && len(s.b) < limit*SlotLen {
 			n := min(r.Len, slotRead)
 			had := len(s.b)
-			s.b = append(s.b, make([]byte, n)...)
+			s.b = slices.Grow(s.b, max(int(n), had))[:had+int(n)]
 			if _, err := d.ReadAt(s.b[had:], r.Off); err != nil {
 				return nil, err
 			}
@@ -84,25 +85,21 @@ func (s *Slots) Limit() int { return s.limit }
 func (s *Slots) At(i int) []byte     { return s.Run(i, 1) }
 func (s *Slots) Run(i, n int) []byte { return s.b[i*SlotLen : (i+n)*SlotLen : (i+n)*SlotLen] }
 
-// Free notes that n slots from first on are free, for Room. Those directly
-// before the end mark are no gap but part of what follows it: TrimFree.
+// Free notes that n slots from first on are free, for Room.
 func (s *Slots) Free(first, n int) {
-	if n > 0 {
+	switch {
+	case n <= 0:
+	case first+n == s.end:
+		s.tail = n // no gap, but part of what follows it
+	default:
 		k := min(n, longestGap)
 		s.gaps[k] = append(s.gaps[k], gap{first, n})
 	}
 }
 
-// TrimFree moves the end before the free slots that precede it.
-func (s *Slots) TrimFree(free func(slot []byte) bool) {
-	for s.end > 0 && free(s.At(s.end-1)) {
-		s.end--
-	}
-}
-
 // Room takes n adjacent free slots: from the smallest gap that holds them, else
-// behind the end. As gaps are kept by length, that does not depend on how many
-// there are. ok is false where the directory is full.
+// from where the last entry ends. As gaps are kept by length, that does not
+// depend on how many there are. ok is false where the directory is full.
 func (s *Slots) Room(n int) (first int, ok bool) {
 	for k := min(n, longestGap); k <= longestGap; k++ {
 		last := len(s.gaps[k]) - 1
@@ -114,12 +111,15 @@ func (s *Slots) Room(n int) (first int, ok bool) {
 		s.Free(g.first+n, g.n-n)
 		return g.first, true
 	}
-	if s.end+n > s.limit {
+	first = s.end - s.tail
+	if first+n > s.limit {
 		return 0, false
 	}
-	first = s.end
-	s.end += n
-	s.extend()
+	s.tail = max(0, s.tail-n)
+	if first+n > s.end {
+		s.end = first + n
+		s.extend()
+	}
 	return first, true
 }
 

@@ -121,7 +121,7 @@ func kernelDir(t testing.TB) string {
 func kernelRAM(dir string) string {
 	const shm = "/dev/shm"
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(shm, &fs); err == nil && int64(fs.Bavail)*int64(fs.Bsize) > 2*kernelMemory<<20 {
+	if err := syscall.Statfs(shm, &fs); err == nil && fs.Bavail*uint64(fs.Bsize) > 2*kernelMemory<<20 {
 		return shm
 	}
 	return dir

@@ -1,0 +1,240 @@
+package fat
+
+import "fmt"
+
+// dirDamages are those of directories and of entries.
+func dirDamages() []damage {
+	return append(slotDamages(), []damage{
+		{slug: "directory-garbage", kinds: allKinds, hit: func(l *lab) spot {
+			for _, off := range l.places("/SUB/DEEP") {
+				l.put(off, noise(off, 32)...)
+			}
+			return spot{path: "/SUB/DEEP"}
+		}, also: []string{"lost-chains"}, gone: []string{"/SUB/DEEP/"}, then: func(l *lab, now *reader) {
+			if n := now.mustFind(l, "/SUB/DEEP"); n.isDir() || n.size != uint32(l.cluster) {
+				l.t.Errorf("DEEP is %+v", n)
+			}
+		}},
+		{slug: "directory-garbage", name: "a file with the attribute", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.node("/BIG.BIN").off+11, 0x30)
+			return spot{path: "/BIG.BIN"}
+		}},
+		{slug: "directory-garbage", name: "text", kinds: allKinds, hit: func(l *lab) spot {
+			text := "The quick brown fox jumps over the lazy dog, and so on. "
+			for i := range l.cluster {
+				l.put(l.offset(l.node("/BIG.BIN").start)+i, text[i%int64(len(text))])
+			}
+			n := l.node("/BIG.BIN")
+			l.put(n.off+11, 0x30)
+			l.put32(n.off+28, 0)
+			return spot{path: "/BIG.BIN"}
+		}, gone: []string{"/BIG.BIN"}, then: func(l *lab, now *reader) {
+			if got := now.files()["/BIG.BIN"]; len(got) != 9*int(l.cluster) || got[:9] != "The quick" {
+				l.t.Errorf("BIG.BIN has %d bytes", len(got))
+			}
+		}},
+		{slug: "dots-missing", name: "overwritten", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 0), slot("X1      TXT", 0x20, 0, 0)...)
+			l.put(l.slotOf("/SUB/DEEP", 1), slot("X2      TXT", 0x20, 0, 0)...)
+			return spot{path: "/SUB/DEEP"}
+		}, then: func(l *lab, now *reader) {
+			now.mustFind(l, "/SUB/DEEP/X1.TXT")
+			now.mustFind(l, "/SUB/DEEP/X2.TXT")
+		}},
+		{slug: "dots-missing", name: "freed", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 0), 0xE5)
+			l.put(l.slotOf("/SUB/DEEP", 1), 0xE5)
+			return spot{path: "/SUB/DEEP"}
+		}},
+		{slug: "dots-missing", name: "full", kinds: "12 16 32", hit: func(l *lab) spot {
+			for i := range 48 - 42 {
+				l.append(l.node("/MANY").start, slot(fmt.Sprintf("G%d         ", i)[:11], 0x20, 0, 0))
+			}
+			l.put(l.slotOf("/MANY", 1), slot("X2      TXT", 0x20, 0, 0)...)
+			return spot{path: "/MANY"}
+		}, also: []string{"fsinfo-free-wrong"}, then: func(l *lab, now *reader) {
+			now.mustFind(l, "/MANY/X2.TXT")
+			now.mustFind(l, "/MANY/G5")
+		}},
+		{slug: "dots-missing", name: "none anywhere", kinds: allKinds, hit: func(l *lab) spot {
+			for _, dir := range []string{"/SUB/DEEP", "/SUB", "/MANY"} {
+				l.put(l.slotOf(dir, 0), 0xE5)
+				l.put(l.slotOf(dir, 1), 0xE5)
+			}
+			return spot{}
+		}},
+		{slug: "after-end", fix: fixReveal, kinds: allKinds, hit: hide, then: func(l *lab, now *reader) {
+			now.mustFind(l, "/SUB/DEEP/X.BIN")
+		}, also: []string{"lost-chains"}},
+		{slug: "after-end", fix: fixRemove, kinds: allKinds, hit: hide, gone: []string{"/SUB/DEEP/"}, also: []string{"lost-chains"}},
+		{slug: "after-end", name: "leftover", fix: fixRemove, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/", 14), slot("GHOST   TXT", 0x20, l.node("/BIG.BIN").start, 77)...)
+			return spot{path: "/", off: l.slotOf("/", 14)}
+		}},
+		{slug: "after-end", name: "first sector is lost", fix: fixReveal, kinds: "12 16 32", hit: func(l *lab) spot {
+			l.put(l.slotOf("/MANY", 0), make([]byte, 512)...)
+			return spot{path: "/MANY"}
+		}, also: []string{"lost-chains", "dots-missing"}, gone: []string{"/MANY/F0", "/MANY/F00.DAT", "/MANY/F01.DAT", "/MANY/F02.DAT", "/MANY/F03.DAT",
+			"/MANY/F04.DAT", "/MANY/F05.DAT", "/MANY/F06.DAT", "/MANY/F07.DAT", "/MANY/F08.DAT", "/MANY/F09.DAT", "/MANY/F10.DAT",
+			"/MANY/F11.DAT", "/MANY/F12.DAT", "/MANY/F13.DAT"}},
+		{slug: "directory-too-long", kinds: "32", hit: func(l *lab) spot {
+			l.long(l.node("/SUB").start, 1)
+			return spot{path: "/SUB"}
+		}, also: []string{"fsinfo-free-wrong"}, peer: "it has no limit of entries"},
+		{slug: "directory-too-long", name: "root", kinds: "32", hit: func(l *lab) spot {
+			l.long(2, 7)
+			return spot{path: "/"}
+		}, also: []string{"fsinfo-free-wrong"}, peer: "it has no limit of entries"},
+		{slug: "directory-spare", kinds: allKinds, stays: true, hit: func(l *lab) spot {
+			l.set(l.node("/SUB").start, l.spare(0))
+			l.set(l.spare(0), l.eoc())
+			l.count()
+			return spot{path: "/SUB"}
+		}},
+	}...)
+}
+
+// hide puts the end mark of DEEP behind its dot entries.
+func hide(l *lab) spot {
+	l.insert("/SUB/DEEP", 2, make([]byte, 32))
+	return spot{path: "/SUB/DEEP"}
+}
+
+// long makes a directory of 65536 entries and some clusters more.
+func (l *lab) long(start uint32, more int) {
+	cs, _ := l.chain(start)
+	n := int(65536*32/l.cluster) - len(cs) + more
+	cs = append(cs, l.run(l.spare(0), n)...)
+	l.link(cs)
+	for _, c := range cs[len(cs)-n:] {
+		l.put(l.offset(c), make([]byte, l.cluster)...)
+	}
+	l.count()
+}
+
+// slotDamages are those of single entries.
+func slotDamages() []damage {
+	return []damage{
+		{slug: "directory-size", kinds: allKinds, hit: func(l *lab) spot {
+			n := l.node("/SUB")
+			l.put32(n.off+28, 512)
+			return spot{path: "/SUB", off: n.off}
+		}},
+		{slug: "dot-start", kinds: allKinds, hit: func(l *lab) spot {
+			off := l.slotOf("/SUB", 0)
+			l.put16(off+26, 300)
+			return spot{path: "/SUB", off: off}
+		}},
+		{slug: "dotdot-start", kinds: allKinds, hit: func(l *lab) spot {
+			off := l.slotOf("/SUB/DEEP", 1)
+			l.put16(off+26, uint16(l.node("/BIG.BIN").start))
+			return spot{path: "/SUB/DEEP", off: off}
+		}},
+		{slug: "dotdot-start", name: "moved", kinds: allKinds, hit: func(l *lab) spot {
+			// The directory was moved to the root, and its .. not changed.
+			n := l.node("/SUB/DEEP")
+			l.append(0, l.read(n.off, 32))
+			l.put(n.off, 0xE5)
+			for path, b := range l.known {
+				if len(path) > 10 && path[:10] == "/SUB/DEEP/" {
+					l.known[path[4:]] = b
+					delete(l.known, path)
+				}
+			}
+			delete(l.known, "/SUB/DEEP/")
+			return spot{path: "/DEEP"}
+		}},
+		{slug: "dotdot-start", name: "number of the root", kinds: "32 4k", hit: func(l *lab) spot {
+			off := l.slotOf("/SUB", 1)
+			l.put16(off+26, 2)
+			return spot{path: "/SUB", off: off}
+		}},
+		{slug: "dot-misplaced", kinds: allKinds, hit: func(l *lab) spot {
+			l.append(0, slot("..         ", 0x10, 0, 0))
+			return spot{path: "/.."}
+		}},
+		{slug: "dot-misplaced", name: "swapped", kinds: allKinds, hit: func(l *lab) spot {
+			a, b := l.slotOf("/SUB", 0), l.slotOf("/SUB", 1)
+			x, y := l.read(a, 32), l.read(b, 32)
+			l.put(a, y...)
+			l.put(b, x...)
+			return spot{path: "/SUB/..", off: a}
+		}, also: []string{"dots-missing"}},
+		{slug: "attr-directory-volume", kinds: allKinds, hit: func(l *lab) spot {
+			n := l.node("/SUB")
+			l.put(n.off+11, 0x18)
+			return spot{path: "/SUB", off: n.off}
+		}},
+		{slug: "attr-directory-volume", name: "file", kinds: allKinds, hit: func(l *lab) spot {
+			n := l.node("/BIG.BIN")
+			l.put(n.off+11, 0x38)
+			return spot{path: "/BIG.BIN", off: n.off}
+		}, also: []string{"directory-garbage"}},
+		{slug: "attr-directory-volume", name: "label", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/", 0)+11, 0x18)
+			return spot{path: "/LABEL"}
+		}, then: func(l *lab, now *reader) {
+			if a := l.get(l.slotOf("/", 0) + 11); a != 8 {
+				l.t.Errorf("attributes %#x", a)
+			}
+		}},
+		{slug: "attr-reserved", kinds: allKinds, stays: true, hit: func(l *lab) spot {
+			n := l.node("/BIG.BIN")
+			l.put(n.off+11, 0xE0)
+			return spot{path: "/BIG.BIN", off: n.off}
+		}},
+		{slug: "time-invalid", name: "month", kinds: "32", stays: true, hit: func(l *lab) spot {
+			n := l.node("/BIG.BIN")
+			l.put16(n.off+24, 40<<9|13<<5|1)
+			return spot{path: "/BIG.BIN", off: n.off}
+		}},
+		{slug: "time-invalid", name: "hour", kinds: "32", stays: true, hit: func(l *lab) spot {
+			n := l.node("/BIG.BIN")
+			l.put16(n.off+22, 31<<11)
+			return spot{path: "/BIG.BIN", off: n.off}
+		}},
+		{slug: "time-invalid", name: "day", kinds: "32", stays: true, hit: func(l *lab) spot {
+			n := l.node("/BIG.BIN")
+			l.put16(n.off+16, 40<<9|1<<5)
+			return spot{path: "/BIG.BIN", off: n.off}
+		}},
+		{slug: "time-invalid", name: "access", kinds: "32", stays: true, hit: func(l *lab) spot {
+			n := l.node("/BIG.BIN")
+			l.put16(n.off+18, 40<<9|15<<5|1)
+			return spot{path: "/BIG.BIN", off: n.off}
+		}},
+		{slug: "time-invalid", name: "hundredths", kinds: "32", stays: true, hit: func(l *lab) spot {
+			n := l.node("/BIG.BIN")
+			l.put(n.off+13, 250)
+			return spot{path: "/BIG.BIN", off: n.off}
+		}},
+	}
+}
+
+// labelDamages are those of the volume label.
+func labelDamages() []damage {
+	return []damage{
+		{slug: "label-twice", kinds: allKinds, hit: func(l *lab) spot {
+			l.append(0, slot("SECONDLABEL", 8, 0, 0))
+			return spot{path: "/SECONDLABEL"}
+		}},
+		{slug: "label-misplaced", kinds: allKinds, hit: func(l *lab) spot {
+			l.append(l.node("/SUB").start, slot("INNER      ", 8, 0, 0))
+			return spot{path: "/SUB/INNER"}
+		}},
+		{slug: "label-clusters", kinds: allKinds, hit: func(l *lab) spot {
+			off := l.slotOf("/", 0)
+			l.put16(off+26, uint16(l.spare(0)))
+			l.put32(off+28, 300)
+			l.set(l.spare(0), l.eoc())
+			l.count()
+			return spot{off: off}
+		}, also: []string{"lost-chains", "fsinfo-free-wrong"}},
+		{slug: "label-invalid", kinds: allKinds, hit: func(l *lab) spot {
+			off := l.slotOf("/", 0)
+			l.put(off, []byte("A/B        ")...)
+			l.boot(map[bool]int64{false: 43, true: 71}[l.bits == 32], []byte("A/B        ")...)
+			return spot{off: off}
+		}, also: []string{"label-mismatch"}},
+	}
+}

@@ -1,0 +1,305 @@
+package fat
+
+import (
+	"context"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
+)
+
+// damage is one way to break a lab, and what must come of it.
+type damage struct {
+	name  string   // if there are several of the slug
+	slug  string   // the finding that it must show as
+	also  []string // other warnings and errors that it shows as
+	kinds string   // labs that it can be done to
+	fix   string   // the repair to choose; "" where the first one is meant
+	hit   func(l *lab) spot
+	gone  []string // files that it, or its repair, takes or changes
+	stays bool     // no repair: it is found again
+	// peer says why fsck.fat may have something to say of the repaired volume.
+	peer string
+	then func(l *lab, now *reader) // what else to prove of the result
+}
+
+// spot is where a finding must be; what is zero is not looked at.
+type spot struct {
+	path    string
+	cluster uint32
+	off     int64
+}
+
+func (d *damage) title() string {
+	return strings.Join(strings.Fields(d.slug+" "+d.name+" "+d.fix), " ")
+}
+
+// damages are all of them.
+func damages() []damage {
+	return slices.Concat(bootDamages(), fatalDamages(), infoDamages(), tableDamages(), chainDamages(), linkDamages(),
+		lostDamages(), dirDamages(), labelDamages(), longDamages(), shortDamages())
+}
+
+// eachDamage runs fn for every damage on every lab that it is for.
+func eachDamage(t *testing.T, fn func(t *testing.T, d *damage, l *lab)) {
+	labs := map[string]*lab{}
+	for _, kind := range strings.Fields(allKinds) {
+		labs[kind] = newLab(t, kind)
+	}
+	all := damages()
+	for i := range all {
+		d := &all[i]
+		t.Run(d.title(), func(t *testing.T) {
+			for _, kind := range strings.Fields(d.kinds) {
+				t.Run(kind, func(t *testing.T) {
+					t.Parallel()
+					fn(t, d, labs[kind].clone(t))
+				})
+			}
+		})
+	}
+}
+
+// TestCatalogueIsReached holds the catalogue against the damages: each row has
+// one, and each repair of each row.
+func TestCatalogueIsReached(t *testing.T) {
+	reached := map[string]bool{}
+	for _, d := range damages() {
+		p := vol.Find(Problems(), d.slug)
+		if p == nil {
+			t.Errorf("damage %s has no row", d.title())
+			continue
+		}
+		reached[d.slug] = true
+		fix := d.fix
+		if fix == "" && len(p.Repairs) > 0 && !d.stays {
+			fix = p.Repairs[0].Name
+		}
+		reached[d.slug+" "+fix] = true
+	}
+	for _, p := range Problems() {
+		if !reached[p.Slug] {
+			t.Errorf("no damage for %s %s", p.Code, p.Slug)
+		}
+		for _, r := range p.Repairs {
+			if !reached[p.Slug+" "+r.Name] {
+				t.Errorf("no damage for the repair %q of %s %s", r.Name, p.Code, p.Slug)
+			}
+		}
+	}
+}
+
+// fsck runs the check; a decider makes it repair.
+func fsck(t testing.TB, d dev.Device, decide vol.Decider) *vol.Result {
+	t.Helper()
+	res, err := vol.Fsck(context.Background(), d, Driver(), vol.CheckOptions{}, decide, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestDamage reports: each damage is found, at its place, as what it is and as
+// nothing else, and finding it changes nothing.
+func TestDamage(t *testing.T) {
+	eachDamage(t, func(t *testing.T, d *damage, l *lab) {
+		want := d.hit(l)
+		before := hashOf(t, l.m)
+		l.m.SetReadOnly(true)
+		res := fsck(t, l.m, nil)
+		if hashOf(t, l.m) != before {
+			t.Fatal("the check changed the image")
+		}
+		found := false
+		for _, o := range res.Outcomes {
+			if o.Slug == d.slug && want.fits(o.Loc) {
+				found = true
+			} else if o.Severity > vol.SevInfo && o.Slug != d.slug && !slices.Contains(d.also, o.Slug) {
+				t.Errorf("also found: %s", line(o))
+			}
+		}
+		if !found {
+			t.Errorf("%s is not found at %+v", d.slug, want)
+			report(t, res)
+		}
+	})
+}
+
+func (s spot) fits(l vol.Location) bool {
+	return (s.path == "" || s.path == l.Path) && (s.cluster == 0 || s.cluster == l.Cluster) && (s.off == 0 || s.off == l.Range.Off)
+}
+
+func line(o vol.Outcome) string {
+	s := strings.Join([]string{o.Code, o.Slug, o.Severity.String(), o.Loc.Path, o.Message()}, " ")
+	if o.Repaired != nil {
+		s += " -> " + o.Repaired.Name
+	}
+	return s
+}
+
+func report(t testing.TB, res *vol.Result) {
+	t.Helper()
+	for _, o := range res.Outcomes {
+		t.Log(line(o))
+	}
+}
+
+// choose is -y, but takes the repair fix for slug where it is offered.
+func choose(slug, fix string) vol.Decider {
+	return func(f *vol.Finding) int {
+		if f.Slug == slug && fix != "" {
+			if i := slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Name == fix }); i >= 0 {
+				return i
+			}
+		}
+		return voltest.Always(f)
+	}
+}
+
+// TestRepair chooses the repair that each damage is for: after one run there is
+// nothing left that can be mended, files that were not hit hold what they held,
+// and fsck.fat agrees.
+func TestRepair(t *testing.T) {
+	eachDamage(t, func(t *testing.T, d *damage, l *lab) {
+		d.hit(l)
+		tx := dev.Begin(l.m)
+		res := fsck(t, tx, choose(d.slug, d.fix))
+		if res.Unproven != nil {
+			report(t, res)
+			t.Fatalf("unproven: %v", res.Unproven)
+		}
+		if p := vol.Find(Problems(), d.slug); !d.stays && p.Severity > vol.SevInfo && !repaired(res, d) {
+			t.Errorf("it was not repaired by %q", d.fix)
+			report(t, res)
+		}
+		commit(t, tx)
+		again := fsck(t, l.m, nil)
+		for _, o := range again.Outcomes {
+			if o.Severity > vol.SevInfo && !(d.stays && (o.Slug == d.slug || slices.Contains(d.also, o.Slug))) {
+				t.Errorf("after the repair: %s", line(o))
+				report(t, res)
+			}
+		}
+		if d.stays && vol.Find(Problems(), d.slug).Severity > vol.SevInfo {
+			return
+		}
+		now, err := newReader(l.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.compare(t, now.files(), d.gone)
+		if d.then != nil {
+			d.then(l, now)
+		}
+		if d.peer == "" && !testing.Short() {
+			peerSilent(t, l.m)
+		}
+	})
+}
+
+// repaired reports whether a finding of the slug was mended as d wants.
+func repaired(res *vol.Result, d *damage) bool {
+	return slices.ContainsFunc(res.Outcomes, func(o vol.Outcome) bool {
+		return o.Slug == d.slug && o.Repaired != nil && (d.fix == "" || o.Repaired.Name == d.fix)
+	})
+}
+
+// compare holds what there is against what was planted, but for the files gone.
+func (l *lab) compare(t *testing.T, got map[string]string, gone []string) {
+	t.Helper()
+	for _, path := range slices.Sorted(maps.Keys(l.known)) {
+		if slices.ContainsFunc(gone, func(g string) bool { return g == path || strings.HasSuffix(g, "/") && strings.HasPrefix(path, g) }) {
+			continue
+		}
+		if b, ok := got[path]; !ok {
+			t.Errorf("%s is lost", path)
+		} else if b != l.known[path] {
+			t.Errorf("%s holds something else: %d bytes instead of %d", path, len(b), len(l.known[path]))
+		}
+	}
+}
+
+// peerSilent runs fsck.fat -n, which may count files but not complain.
+func peerSilent(t testing.TB, d dev.Device) {
+	t.Helper()
+	cmd := exec.Command(voltest.Peer(t, "fsck.fat"), "-n", saved(t, d))
+	out, err := cmd.CombinedOutput()
+	for i, s := range splitLines(string(out)) {
+		if i > 0 && !isTotals(s) {
+			t.Errorf("fsck.fat: %s", s)
+		}
+	}
+	if err != nil {
+		t.Errorf("fsck.fat: %v", err)
+	}
+}
+
+// lossless is -p: the first repair that loses nothing.
+func lossless(f *vol.Finding) int {
+	if f.Severity < vol.SevWarning {
+		return -1
+	}
+	return slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Loss == vol.LossNone })
+}
+
+// TestRepairLossless: with the repairs that lose nothing, every file that could
+// be read before can be read after, by the same name and with the same contents.
+func TestRepairLossless(t *testing.T) {
+	eachDamage(t, func(t *testing.T, d *damage, l *lab) {
+		d.hit(l)
+		var before map[string]string
+		if r, err := newReader(l.m); err == nil {
+			before = r.files()
+		}
+		tx := dev.Begin(l.m)
+		res := fsck(t, tx, lossless)
+		if res.Unproven != nil {
+			t.Fatalf("unproven: %v", res.Unproven)
+		}
+		for _, o := range res.Outcomes {
+			if o.Repaired != nil && o.Repaired.Loss != vol.LossNone {
+				t.Errorf("not lossless: %s", line(o))
+			}
+		}
+		commit(t, tx)
+		r, err := newReader(l.m)
+		if err != nil {
+			if before != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		for path, b := range before {
+			if want, ok := l.known[path]; !ok || b != want {
+				continue // with the damage it could be read, but wrongly
+			}
+			if !r.holds(path, b) {
+				t.Errorf("%s was there before", path)
+				report(t, res)
+			}
+		}
+	})
+}
+
+// fsckAll is -y, which must leave a volume that is clean.
+func fsckAll(t testing.TB, m *dev.Mem) *vol.Result {
+	t.Helper()
+	tx := dev.Begin(m)
+	res := fsck(t, tx, voltest.Always)
+	if res.Unproven != nil {
+		report(t, res)
+		t.Fatalf("unproven: %v", res.Unproven)
+	}
+	commit(t, tx)
+	for _, o := range fsck(t, m, nil).Outcomes {
+		if o.Severity > vol.SevInfo {
+			t.Errorf("after the repair: %s", line(o))
+		}
+	}
+	return res
+}
