@@ -51,6 +51,13 @@ func (a *app) formatCommand() *cli.Command {
 			&cli.StringFlag{Name: "media-type", Usage: "media `BYTE`", DefaultText: "0xF8"},
 			&cli.StringFlag{Name: "features", Aliases: []string{"O"}, Usage: "feature flags, for types that have them"},
 			&cli.StringFlag{Name: "uuid", Usage: "volume `GUID`, for types that have one beside the serial"},
+			&cli.Float64Flag{Name: "overprovision", Usage: "percent of an F2FS volume that is kept for cleaning", DefaultText: "the best for the size"},
+			&cli.IntFlag{Name: "segs-per-sec", Usage: "segments to a section of F2FS", DefaultText: "1"},
+			&cli.IntFlag{Name: "secs-per-zone", Usage: "sections to a zone of F2FS", DefaultText: "1"},
+			&cli.StringFlag{Name: "cold-ext", Usage: "`LIST` of file name extensions that F2FS takes for cold, besides the usual ones"},
+			&cli.StringFlag{Name: "hot-ext", Usage: "`LIST` of file name extensions that F2FS takes for hot, besides the usual ones"},
+			&cli.StringFlag{Name: "root-owner", Usage: "`UID:GID` of the root directory of F2FS", DefaultText: "0:0"},
+			&cli.StringFlag{Name: "encoding", Usage: "`ENCODING` of names with the F2FS feature casefold: utf8, utf8:strict"},
 			toggle("write over what is recognised there", "force", "f"),
 			toggle("print the layout, write nothing", "dry-run"),
 		}, undoFlagList()...),
@@ -145,9 +152,47 @@ func (r *formatRun) readOptions(c *cli.Context) error {
 		media := int(n)
 		o.MediaType = &media
 	}
+	if err := r.readF2FS(c); err != nil {
+		return err
+	}
 	var err error
 	o.Time, err = r.a.clock()
 	return err
+}
+
+// readF2FS reads the options that only F2FS has.
+func (r *formatRun) readF2FS(c *cli.Context) error {
+	o := &r.opts
+	o.Overprovision = given(c, "overprovision", c.Float64)
+	o.SegmentsPerSection = given(c, "segs-per-sec", c.Int)
+	o.SectionsPerZone = given(c, "secs-per-zone", c.Int)
+	o.ColdExtensions, o.HotExtensions = list(c.String("cold-ext")), list(c.String("hot-ext"))
+	o.Encoding = c.String("encoding")
+	if !c.IsSet("root-owner") {
+		return nil
+	}
+	var owner [2]uint32
+	parts := strings.Split(c.String("root-owner"), ":")
+	for i := range owner {
+		if len(parts) != len(owner) {
+			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
+		}
+		n, err := strconv.ParseUint(parts[i], 10, 32)
+		if err != nil {
+			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
+		}
+		owner[i] = uint32(n)
+	}
+	o.RootOwner = &owner
+	return nil
+}
+
+// list is a list with commas between.
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
 }
 
 // given is the value of a flag, or nil where it is not given.

@@ -213,8 +213,12 @@ func (r *formatRun) overwrite(im *image) error {
 	if err := r.refuse(im, at); err != nil {
 		return err
 	}
+	old, err := region{at: at}.volume(im.file)
+	if err != nil {
+		return err
+	}
 	lim := im.file.Limits()
-	plan, err := r.plan(vol.Target{Size: at.Len, Offset: at.Off, SectorSize: lim.LogicalSector, PhysicalSize: lim.PhysicalSector})
+	plan, err := r.plan(vol.Target{Size: at.Len, Offset: at.Off, SectorSize: lim.LogicalSector, PhysicalSize: lim.PhysicalSector, Old: old})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,151 @@
+package exfat
+
+import (
+	"math/bits"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+)
+
+// bitmap is the allocation bitmap where it lies: in clusters of the heap, a
+// chain that need not be in one piece ([exFAT] §7.1.3). Bit i stands for
+// cluster i+2 ([exFAT] §7.1.5).
+type bitmap struct {
+	d     dev.Device
+	g     *Geometry
+	parts []bitmapPart
+	win   *dev.Windows // of the part that was read last
+	in    int
+}
+
+// bitmapPart is a run of the bitmap's clusters: bytes from … of the bitmap lie
+// in r of the volume.
+type bitmapPart struct {
+	from int64
+	r    dev.Range
+}
+
+// newBitmap is the bitmap in these clusters, as far as they go.
+func newBitmap(d dev.Device, g *Geometry, es []space.Extent) *bitmap {
+	b := &bitmap{d: d, g: g, in: -1}
+	var pos int64
+	for _, e := range es {
+		r := g.ClusterRange(e.Start, e.Len)
+		if r.Len = min(r.Len, g.BitmapBytes()-pos); r.Len <= 0 {
+			break
+		}
+		b.parts = append(b.parts, bitmapPart{from: pos, r: r})
+		pos += r.Len
+	}
+	return b
+}
+
+// runs are the bytes of the volume that the bitmap takes, in its order.
+func (b *bitmap) runs() []dev.Range {
+	rs := make([]dev.Range, len(b.parts))
+	for i, p := range b.parts {
+		rs[i] = p.r
+	}
+	return rs
+}
+
+// part is which part holds byte pos of the bitmap.
+func (b *bitmap) part(pos int64) int {
+	if b.in >= 0 {
+		if p := b.parts[b.in]; pos >= p.from && pos < p.from+p.r.Len {
+			return b.in
+		}
+	}
+	for i, p := range b.parts {
+		if pos < p.from+p.r.Len {
+			return i
+		}
+	}
+	return len(b.parts) - 1
+}
+
+// byteAt is byte pos of the bitmap.
+func (b *bitmap) byteAt(pos int64) (byte, error) {
+	i := b.part(pos)
+	if i < 0 {
+		return 0, dev.CheckRange("read", dev.Range{Off: pos, Len: 1}, 0)
+	}
+	if i != b.in {
+		b.win, b.in = dev.NewWindows(b.d, b.parts[i].r), i
+	}
+	p, err := b.win.At(pos-b.parts[i].from, 1)
+	if err != nil {
+		return 0, err
+	}
+	return p[0], nil
+}
+
+// used reports whether cluster c is marked as used.
+func (b *bitmap) used(c uint32) (bool, error) {
+	v, err := b.byteAt(int64(c-firstCluster) / 8)
+	return v>>((c-firstCluster)%8)&1 != 0, err
+}
+
+// countUsed is how many clusters of e are marked as used.
+func (b *bitmap) countUsed(e space.Extent) (uint32, error) {
+	n := uint32(0)
+	for u, end := uint64(e.Start-firstCluster), e.End()-firstCluster; u < end; {
+		v, err := b.byteAt(int64(u / 8))
+		if err != nil {
+			return n, err
+		}
+		k := min(8-u%8, end-u)
+		n += uint32(bits.OnesCount8(v >> (u % 8) << (8 - k)))
+		u += k
+	}
+	return n, nil
+}
+
+// mark sets or clears the bits of the clusters in e, in pieces.
+func (b *bitmap) mark(e space.Extent, used bool) error {
+	first, end := int64(e.Start-firstCluster), int64(e.End()-firstCluster)
+	for pos := first / 8; pos*8 < end; {
+		i := b.part(pos)
+		if i < 0 {
+			return dev.CheckRange("write", dev.Range{Off: pos, Len: 1}, 0)
+		}
+		p := b.parts[i]
+		n := min((end+7)/8-pos, p.from+p.r.Len-pos, 1<<20)
+		if n <= 0 {
+			return dev.CheckRange("write", dev.Range{Off: pos, Len: 1}, 0)
+		}
+		buf := make([]byte, n)
+		off := p.r.Off + pos - p.from
+		if _, err := b.d.ReadAt(buf, off); err != nil {
+			return err
+		}
+		setBits(buf, max(0, first-pos*8), min(n*8, end-pos*8), used)
+		if _, err := b.d.WriteAt(buf, off); err != nil {
+			return err
+		}
+		pos += n
+	}
+	b.in = -1 // what is kept of it is stale
+	return nil
+}
+
+// setBits sets or clears bits from … end-1 of buf.
+func setBits(buf []byte, from, end int64, used bool) {
+	for from < end {
+		if from%8 == 0 && end-from >= 8 {
+			v := byte(0)
+			if used {
+				v = 0xFF
+			}
+			buf[from/8] = v
+			from += 8
+			continue
+		}
+		if used {
+			buf[from/8] |= 1 << (from % 8)
+		} else {
+			buf[from/8] &^= 1 << (from % 8)
+		}
+		from++
+	}
+}

@@ -1,0 +1,67 @@
+package exfat
+
+import (
+	"fmt"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checker is one round over one volume. The passes fill it in as they go: boot
+// finds the geometry, root the special entries, tree everything that the
+// directories lead to; links, space and flags judge what those found.
+type checker struct {
+	d   dev.Device
+	o   vol.CheckOptions
+	cat vol.Catalogue
+
+	main   *region
+	g      *Geometry
+	tab    *table
+	bits   *bitmap
+	upcase *upcaseTable
+	walk   *walk
+	names  map[int32]*nameSet // of directories in which entries are renamed
+	sup    specials           // of the root directory
+	bad    []space.Extent     // clusters with the bad mark
+	missed []space.Extent     // claimed, and marked as free
+	lost   []space.Extent     // marked as used, and not claimed
+	room   *room              // free clusters that repairs may take
+	stats  vol.Stats
+}
+
+// newChecker is Driver.Check.
+func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
+	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
+}
+
+// Passes in order; each relies on what the ones before it left in c.
+func (c *checker) Passes() []vol.Pass {
+	return []vol.Pass{
+		{Name: "boot regions", Run: c.checkBoot},
+		{Name: "root entries", Run: c.checkSpecials},
+		{Name: "directories", Run: c.checkTree},
+		{Name: "links", Run: c.checkLinks},
+		{Name: "space", Run: c.checkSpace},
+		{Name: "flags", Run: c.checkFlags},
+	}
+}
+
+// Info is what is known of the volume so far.
+func (c *checker) Info() vol.Info {
+	if c.g == nil {
+		return vol.Info{Type: "exfat"}
+	}
+	return vol.Info{Type: "exfat", Label: c.sup.label, ID: serialText(c.main.boot().u32(offSerial)), Size: c.g.VolumeBytes(),
+		SectorSize: int(c.g.SectorSize), ClusterSize: int(c.g.ClusterSize), Clusters: uint64(c.g.Clusters)}
+}
+
+func serialText(v uint32) string { return fmt.Sprintf("%04X-%04X", v>>16, v&0xFFFF) }
+
+// Stats is what was counted so far.
+func (c *checker) Stats() vol.Stats { return c.stats }
+
+func (c *checker) patch(off, n int64, change func(b []byte)) error {
+	return vol.Patch(c.d, off, n, change)
+}

@@ -1,0 +1,198 @@
+package exfat
+
+import (
+	"context"
+	"sort"
+
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// owner is a stream that goes through a shared cluster.
+type owner struct {
+	stream
+	prefix uint32 // clusters before the shared one
+	before uint32 // the last of them, 0 for none
+	bits   bool   // the bitmap and the heap agree with all of its clusters
+	claim  bool   // it had claimed the cluster
+}
+
+// checkLinks judges clusters that two streams lead to, and directories that
+// two entries lead to. The walk has claimed in order of plausibility, so the
+// later claimant is the one that something speaks against, if anything does.
+func (c *checker) checkLinks(_ context.Context, r *vol.Report) error {
+	for i := range c.walk.twice {
+		c.reportTwice(r, &c.walk.twice[i])
+	}
+	sort.SliceStable(c.walk.shared, func(i, j int) bool { return c.walk.shared[i].stop < c.walk.shared[j].stop })
+	for i := range c.walk.shared {
+		if err := c.reportShared(r, &c.walk.shared[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportTwice reports an entry that leads to a directory already reached. The
+// entry reached first keeps it: it stands nearer to the root, and a directory
+// of exFAT does not say where it belongs.
+func (c *checker) reportTwice(r *vol.Report, t *twiceDir) {
+	f := streamFault{stream: t.stream}
+	offers := []string{fixRemove}
+	run := c.lostFor(&f)
+	if run.Len > 0 {
+		offers = []string{fixRejoin, fixRemove}
+	}
+	fd := c.cat.Found("directory-twice", c.streamLoc(&t.stream, t.start), vol.Offer(offers...),
+		vol.Detail("it is %q", c.walk.path(t.first)), vol.Related(vol.Location{Path: c.walk.path(t.first), Cluster: t.start}))
+	r.Found(fd, func(_ context.Context, rep vol.Repair) error {
+		if rep.Name == fixRejoin {
+			return c.rejoin(&f, run)
+		}
+		return c.removeSlots(t.ref.dir, t.ref.slot, t.ref.n)
+	})
+}
+
+// reportShared reports a stream that ran into clusters of another.
+func (c *checker) reportShared(r *vol.Report, f *streamFault) error {
+	loc := c.streamLoc(&f.stream, f.stop)
+	if f.vendor {
+		r.Found(c.cat.Found("vendor-clusters", loc, vol.Detail("cluster %d belongs to another", f.stop)), c.dropVendor(&f.stream))
+		return nil
+	}
+	var offers []string
+	run := c.lostFor(f)
+	if run.Len > 0 {
+		offers = append(offers, fixRejoin)
+	}
+	tail := f.need - min(f.need, f.n)
+	copied, err := c.canCopy(f, tail)
+	if err != nil {
+		return err
+	}
+	if copied {
+		offers = append(offers, fixCopy)
+	}
+	if f.isDir && f.n == 0 {
+		offers = append(offers, fixRemove)
+	} else {
+		offers = append(offers, fixTruncate)
+	}
+	fd := c.cat.Found("cross-linked", loc, vol.Offer(offers...), vol.Detail("from its cluster %d on it shares clusters with another", f.n+1))
+	fd.Loc.Range = c.g.ClusterRange(f.stop, 1)
+	r.Found(fd, func(ctx context.Context, rep vol.Repair) error {
+		switch rep.Name {
+		case fixRejoin:
+			return c.rejoin(f, run)
+		case fixCopy:
+			return c.copyTail(ctx, f, tail)
+		case fixRemove:
+			return c.removeSlots(f.ref.dir, f.ref.slot, f.ref.n)
+		}
+		return c.cutStream(&f.stream, f.n, f.last)
+	})
+	return nil
+}
+
+// canCopy reports whether the shared clusters of a file can be copied: all are
+// in the heap, the file's own claim is not refuted by the bitmap, and there is
+// room.
+func (c *checker) canCopy(f *streamFault, tail uint32) (bool, error) {
+	if f.isDir || tail == 0 || f.need > c.g.Clusters || uint64(tail) > c.stats.Free {
+		return false, nil
+	}
+	return c.walk.plausible(&f.stream)
+}
+
+// copyTail gives a file clusters of its own for those it shares.
+func (c *checker) copyTail(ctx context.Context, f *streamFault, tail uint32) error {
+	es, err := c.takeRoom(tail)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, c.g.ClusterSize)
+	from := f.stop
+	for _, e := range es {
+		for i := uint32(0); i < e.Len; i++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !c.g.Valid(from) {
+				return vol.ErrNotNow
+			}
+			if _, err := c.d.ReadAt(buf, c.g.ClusterOff(from)); err != nil {
+				return err
+			}
+			if _, err := c.d.WriteAt(buf, c.g.ClusterOff(e.Start+i)); err != nil {
+				return err
+			}
+			if from, err = c.after(f, from); err != nil {
+				return err
+			}
+		}
+	}
+	return c.giveExtents(f, es)
+}
+
+// after is the cluster that follows in a stream.
+func (c *checker) after(f *streamFault, cl uint32) (uint32, error) {
+	if f.noFat {
+		return cl + 1, nil
+	}
+	return c.tab.get(cl)
+}
+
+// giveExtents makes es the rest of a stream behind its sound clusters, and
+// marks them as used.
+func (c *checker) giveExtents(f *streamFault, es []space.Extent) error {
+	for _, e := range es {
+		if err := c.bits.mark(e, true); err != nil {
+			return err
+		}
+	}
+	all := append(append([]space.Extent{}, f.extents...), es...)
+	if err := c.tab.link(all); err != nil {
+		return err
+	}
+	return c.editStream(&f.stream, func(e entry) {
+		e.put32(offFirstCluster, all[0].Start)
+		e[offSecFlags] &^= secNoFatChain
+	})
+}
+
+// room is where repairs look for free clusters.
+type room struct{ next uint32 }
+
+// takeRoom finds n clusters that are marked as free and that nothing claims,
+// in as few runs as one pass gives.
+func (c *checker) takeRoom(n uint32) ([]space.Extent, error) {
+	if c.room == nil {
+		c.room = &room{next: firstCluster}
+	}
+	var got runList
+	cl := c.room.next
+	for ; n > 0 && c.g.Valid(cl); cl++ {
+		used, err := c.bits.used(cl)
+		if err != nil {
+			return nil, err
+		}
+		if used || !c.walk.claimed.SetNew(cl-firstCluster) {
+			continue
+		}
+		v, err := c.tab.get(cl)
+		if err != nil {
+			return nil, err
+		}
+		if v == fatBad {
+			continue
+		}
+		got.add(cl, 1)
+		n--
+	}
+	c.room.next = cl
+	got.flush()
+	if n > 0 {
+		return nil, vol.ErrNotNow
+	}
+	return got.runs, nil
+}

@@ -1,0 +1,18 @@
+package exfat
+
+import "github.com/fatkit/fatkit/pkg/vol"
+
+// Driver is the exFAT driver.
+func Driver() *vol.Driver {
+	return &vol.Driver{
+		Name:      "exfat",
+		Types:     []string{"exfat"},
+		Problems:  Problems(),
+		Probe:     probe,
+		Plan:      planFormat,
+		Open:      open,
+		Describe:  describe,
+		Check:     newChecker,
+		MountScan: mountScan,
+	}
+}

@@ -1,0 +1,214 @@
+package exfat
+
+import (
+	"fmt"
+	"io/fs"
+	"unicode/utf16"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// folder is a directory as the commands that change a volume see it: its slots
+// in memory, and an index of its names, so that looking up or adding 65 000
+// files reads it once and is linear.
+type folder struct {
+	clusters
+	path   string
+	parent *folder
+	slot   int  // of its set, in parent
+	fresh  bool // not on the disk yet
+	slots  *vol.Slots
+	names  *nameIndex
+	odd    string // something in it that cannot be, or nobody may pass over
+	kids   map[int]*folder
+	added  bool // entries, to it
+}
+
+// folders are the directories of a volume that a change has come by.
+type folders struct {
+	d    dev.Device
+	g    *Geometry
+	t    *table
+	m    *space.Map // what is in use, to be read only
+	up   *upcaseTable
+	now  stamp
+	root *folder
+	all  []*folder // parents before their children
+}
+
+// damaged is vol.ErrDamaged with what and where.
+func damaged(path, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %w; run check first", vol.ErrDamaged, path, fmt.Errorf(format, args...))
+}
+
+// openFolders reads the root directory.
+func (v *volume) openFolders() (*folders, error) {
+	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, now: v.now}
+	es, err := ds.t.rootClusters()
+	if err != nil {
+		return nil, ds.spoilt("/", err)
+	}
+	ds.root = &folder{path: "/", clusters: clusters{old: es, root: true}}
+	return ds, ds.load(ds.root)
+}
+
+// spoilt is err, as damage of path where it tells of a chain.
+func (ds *folders) spoilt(path string, err error) error {
+	if _, ok := err.(*brokenChain); ok { //nolint:errorlint // those who follow chains return it bare
+		return damaged(path, "%w", err)
+	}
+	return err
+}
+
+// clustersOf are the clusters that a set names. All of them must be marked as
+// used: what is not could be given to another any time.
+func (ds *folders) clustersOf(path string, set entrySet) (clusters, error) {
+	st := set.stream()
+	es, err := ds.t.clustersOf(st.first(), st.length(), st.noFatChain())
+	if err != nil {
+		return clusters{}, ds.spoilt(path, err)
+	}
+	return clusters{old: es, noFat: st.noFatChain()}, ds.marked(path, es)
+}
+
+// marked is damage where a cluster of es is marked as free.
+func (ds *folders) marked(path string, es []space.Extent) error {
+	for _, e := range es {
+		e.Start -= firstCluster
+		if n := ds.m.CountUsedIn(e); n != uint64(e.Len) {
+			return damaged(path, "%d of its clusters are marked as free", uint64(e.Len)-n)
+		}
+	}
+	return nil
+}
+
+// load reads the slots of f, whose clusters are known, and indexes the names.
+func (ds *folders) load(f *folder) error {
+	if err := ds.marked(f.path, f.old); err != nil {
+		return err
+	}
+	var err error
+	if f.slots, err = vol.ReadSlots(ds.d, ds.g.rangesOf(f.old), maxDirSlots); err != nil {
+		return err
+	}
+	ds.index(f)
+	ds.all = append(ds.all, f)
+	return nil
+}
+
+// index collects the names and the free slots.
+func (ds *folders) index(f *folder) {
+	f.names = newNameIndex(ds.up, f.slots)
+	f.kids = make(map[int]*folder)
+	eachSlotRun(f.slots, func(r slotRun) bool {
+		switch r.kind {
+		case slotFree:
+			f.slots.Free(r.first, r.n)
+		case slotFile:
+			f.names.add(r.first)
+		case slotOdd:
+			if f.odd == "" {
+				f.odd = fmt.Sprintf("it holds %s, in slot %d", r.why, r.first)
+			}
+		}
+		return true
+	})
+}
+
+// file is a place in a directory.
+type file struct {
+	dir  *folder
+	slot int
+	path string
+}
+
+func (f file) set() entrySet { return setAt(f.dir.slots, f.slot) }
+
+// changed notes that a set has: its first two slots, which are all that is
+// ever changed of one that was there before.
+func (f file) changed() { f.dir.slots.Mark(f.slot, 2) }
+
+// resolve finds the file at path; with create what is missing is made.
+func (ds *folders) resolve(path string, create bool) (file, error) {
+	parts, err := vol.SplitPath(path)
+	if err != nil {
+		return file{}, err
+	}
+	dir := ds.root
+	for _, p := range parts[:len(parts)-1] {
+		if dir, err = ds.enter(dir, p, path, create); err != nil {
+			return file{}, err
+		}
+	}
+	f := file{dir: dir, path: path}
+	name := parts[len(parts)-1]
+	slot, ok := dir.lookup(name)
+	switch f.slot = slot; {
+	case !ok && !create:
+		return f, missing(path, dir, name)
+	case !ok:
+		f.slot, err = ds.create(dir, name, attrArchive)
+		return f, err
+	case f.set().isDir():
+		return f, fmt.Errorf("%w: %s is a directory", vol.ErrRequest, path)
+	}
+	return f, ds.usable(f)
+}
+
+func missing(path string, dir *folder, name string) error {
+	return fmt.Errorf("%w: %s: there is no %q in %s: %w", vol.ErrRequest, path, name, dir.path, fs.ErrNotExist)
+}
+
+// usable refuses a set that must not be changed.
+func (ds *folders) usable(f file) error {
+	if why := f.set().flaw(ds.up); why != "" {
+		return damaged(f.path, "%s", why)
+	}
+	if kind := f.set().unknown(); kind != 0 {
+		return fmt.Errorf("%w: %s has an entry of type %#02x, which is not known and forbids changes", vol.ErrRequest, f.path, kind)
+	}
+	return nil
+}
+
+// enter goes from dir into its directory name; path is for messages.
+func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, error) {
+	slot, ok := dir.lookup(name)
+	if !ok && !create {
+		return nil, missing(path, dir, name)
+	}
+	if !ok {
+		return ds.makeFolder(dir, name)
+	}
+	if kid := dir.kids[slot]; kid != nil {
+		return kid, nil
+	}
+	f := file{dir: dir, slot: slot, path: vol.JoinPath(dir.path, name)}
+	set := f.set()
+	if !set.isDir() {
+		return nil, fmt.Errorf("%w: %s: %q in %s is not a directory", vol.ErrRequest, path, name, dir.path)
+	}
+	if err := ds.usable(f); err != nil {
+		return nil, err
+	}
+	// §7.4: at most 256 MiB. Of whole clusters, or no system mounts it.
+	if n := set.stream().length(); n > maxDirBytes || n%uint64(ds.g.ClusterSize) != 0 {
+		return nil, damaged(f.path, "a directory cannot have %d bytes in clusters of %d", n, ds.g.ClusterSize)
+	}
+	cs, err := ds.clustersOf(f.path, set)
+	if err != nil {
+		return nil, err
+	}
+	kid := &folder{path: f.path, parent: dir, slot: slot, clusters: cs}
+	if err := ds.load(kid); err != nil {
+		return nil, err
+	}
+	dir.kids[slot] = kid
+	return kid, nil
+}
+
+// lookup finds a name, in whatever case.
+func (f *folder) lookup(name string) (slot int, ok bool) {
+	return f.names.find(utf16.Encode([]rune(name)))
+}

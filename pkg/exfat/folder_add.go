@@ -1,0 +1,78 @@
+package exfat
+
+import (
+	"fmt"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// create adds a set for name, which is not there yet.
+func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err error) {
+	units, err := encodeName(name)
+	if err != nil {
+		return 0, err
+	}
+	if f.odd != "" {
+		// What is not whole may be a file of this name.
+		return 0, damaged(f.path, "%s", f.odd)
+	}
+	set := newEntrySet(ds.up, units, setFields{attr: attr, at: ds.now})
+	slot, ok := f.slots.Room(set.slots())
+	if !ok {
+		return 0, fmt.Errorf("%w: %s is full: a directory has at most %d bytes", vol.ErrRequest, f.path, maxDirBytes)
+	}
+	copy(f.slots.Run(slot, set.slots()), set)
+	f.slots.Mark(slot, set.slots())
+	f.names.add(slot)
+	f.added = true
+	return slot, nil
+}
+
+// makeFolder adds a directory. Where it lies is settled later, by place.
+func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
+	slot, err := ds.create(parent, name, attrDirectory)
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{path: vol.JoinPath(parent.path, name), parent: parent, slot: slot, fresh: true,
+		slots: vol.NewSlots(maxDirSlots), kids: make(map[int]*folder)}
+	f.names = newNameIndex(ds.up, f.slots)
+	parent.kids[slot] = f
+	ds.all = append(ds.all, f)
+	return f, nil
+}
+
+// missing is how many clusters f needs beyond those it has.
+func (f *folder) missing(g *Geometry) uint32 {
+	need, _ := g.ClustersFor(uint64(f.slots.End()) * entryLen)
+	if f.fresh {
+		need = max(need, 1)
+	}
+	if had := uint32(f.count()); need > had {
+		return need - had
+	}
+	return 0
+}
+
+// place puts into the set of f what it has become: [exFAT] §7.6.5 and §7.6.6,
+// the length of a directory is that of its clusters, and all of it is valid.
+// The root has no set; its chain says it all.
+func (ds *folders) place(f *folder) {
+	if f.parent == nil || !f.added {
+		return
+	}
+	at := file{dir: f.parent, slot: f.slot}
+	set := at.set()
+	if len(f.add) > 0 {
+		n := f.count() * uint64(ds.g.ClusterSize)
+		set.allocate(f.first(), n, n, f.contiguous())
+	}
+	set.file().touch(ds.now)
+	set.seal()
+	at.changed()
+}
+
+// store writes what has changed of f.
+func (ds *folders) store(f *folder) error {
+	return f.slots.Store(ds.d, ds.g.rangesOf(f.all()))
+}

@@ -1,0 +1,226 @@
+package exfat
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+const (
+	// describedEntries is how much of a root directory describe goes through,
+	// bytes. The entries of the volume itself are at its start.
+	describedEntries = 1 << 20
+	// mostSpecial is how many of those entries it shows: there should be four.
+	mostSpecial = 16
+)
+
+// describe is Driver.Describe.
+func describe(d dev.Device) (vol.Info, error) {
+	main, backup, err := readRegions(d)
+	if err != nil {
+		return vol.Info{}, err
+	}
+	r := main
+	if !main.whole() && backup.whole() || main.g == nil {
+		r = backup
+	}
+	g := r.g
+	info := vol.Info{
+		Type: "exfat", Label: rootLabel(d, g, describedEntries), ID: serialText(r.boot().u32(offSerial)), Size: g.VolumeBytes(),
+		SectorSize: int(g.SectorSize), ClusterSize: int(g.ClusterSize), Clusters: uint64(g.Clusters),
+	}
+	info.Fields = bootFields(r)
+	info.Fields = append(info.Fields, regionFields(main, backup)...)
+	info.Fields = append(info.Fields, headFields(d, g)...)
+	info.Fields = append(info.Fields, rootFields(d, g)...)
+	return info, nil
+}
+
+// readRegions reads both boot regions. One of them has a geometry; where not
+// that is vol.ErrDamaged if there is something of exFAT to be damaged, else
+// vol.ErrNotVolume.
+func readRegions(d dev.Device) (main, backup *region, err error) {
+	main, err = readMain(d)
+	if errors.Is(err, dev.ErrRange) {
+		return nil, nil, fmt.Errorf("%w: %d bytes are less than a boot sector", vol.ErrNotVolume, d.Size())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if backup, err = readBackup(d, main); err != nil {
+		return nil, nil, err
+	}
+	if main.g != nil || backup.whole() {
+		return main, backup, nil
+	}
+	kind := vol.ErrNotVolume
+	if probe(d).Confidence > vol.No {
+		kind = vol.ErrDamaged
+	}
+	if main.fault == nil {
+		return nil, nil, fmt.Errorf("%w: the boot region is cut short", kind)
+	}
+	return nil, nil, fmt.Errorf("%w: boot sector: %w", kind, main.fault)
+}
+
+// bootFields are all fields of the boot sector of r, [exFAT] §3.1.
+func bootFields(r *region) []vol.Field {
+	b := r.boot()
+	var fs []vol.Field
+	add := func(name string, off int, v any) {
+		fs = append(fs, vol.Field{Name: name, Offset: r.off + int64(off), Value: v})
+	}
+	add("jump", offJumpBoot, fmt.Sprintf("%#x", []byte(b[:len(jumpBoot)])))
+	add("file_system_name", offFileSystemName, string(b[offFileSystemName:offMustBeZero]))
+	add("partition_offset", offPartitionOffset, b.u64(offPartitionOffset))
+	add("volume_length", offVolumeLength, b.u64(offVolumeLength))
+	add("fat_offset", offFatOffset, b.u32(offFatOffset))
+	add("fat_length", offFatLength, b.u32(offFatLength))
+	add("cluster_heap_offset", offHeapOffset, b.u32(offHeapOffset))
+	add("cluster_count", offClusterCount, b.u32(offClusterCount))
+	add("root_cluster", offRootCluster, b.u32(offRootCluster))
+	add("volume_serial_number", offSerial, serialText(b.u32(offSerial)))
+	add("revision", offRevision, fmt.Sprintf("%d.%02d", r.g.Revision>>8, r.g.Revision&0xFF))
+	add("volume_flags", offVolumeFlags, hex(b.u16(offVolumeFlags)))
+	add("bytes_per_sector_shift", offSectorShift, b[offSectorShift])
+	add("sectors_per_cluster_shift", offClusterShift, b[offClusterShift])
+	add("fats", offNumberOfFats, b[offNumberOfFats])
+	add("drive_select", offDriveSelect, hex(b[offDriveSelect]))
+	add("percent_in_use", offPercentInUse, b[offPercentInUse])
+	add("boot_signature", offBootSignature, hex(b.u16(offBootSignature)))
+	return fs
+}
+
+func hex[T byte | uint16 | uint32](v T) string { return fmt.Sprintf("%#x", v) }
+
+// regionFields are what each boot region has behind its boot sector: what the
+// maker of the medium left there, and the checksum.
+func regionFields(main, backup *region) []vol.Field {
+	var fs []vol.Field
+	for _, c := range []struct {
+		name string
+		r    *region
+	}{{"main", main}, {"backup", backup}} {
+		if c.r.raw == nil {
+			continue
+		}
+		sector := int64(len(c.r.raw)) / regionSectors
+		oem, sum := sectorOEM*sector, sectorChecksum*sector
+		fs = append(fs,
+			vol.Field{Name: c.name + "_oem_parameters", Offset: c.r.off + oem, Value: !allZero(c.r.raw[oem : oem+sector])},
+			vol.Field{Name: c.name + "_checksum", Offset: c.r.off + sum, Value: hex(binary.LittleEndian.Uint32(c.r.raw[sum:]))},
+			vol.Field{Name: c.name + "_checksum_right", Offset: c.r.off + sum, Value: c.r.sumOK})
+	}
+	return fs
+}
+
+// headFields are the two entries of the FAT that belong to no cluster, if they
+// are there: the device may end before.
+func headFields(d dev.Device, g *Geometry) []vol.Field {
+	var fs []vol.Field
+	for c, name := range []string{"fat_entry_0", "fat_entry_1"} {
+		if v, err := fatEntry(d, g, uint32(c)); err == nil {
+			fs = append(fs, vol.Field{Name: name, Offset: g.FatOff() + 4*int64(c), Value: hex(v)})
+		}
+	}
+	return fs
+}
+
+// fatEntry is the FAT entry of cluster c, for those who read only a few.
+func fatEntry(d dev.Device, g *Geometry, c uint32) (uint32, error) {
+	var b [4]byte
+	_, err := d.ReadAt(b[:], g.FatOff()+4*int64(c))
+	return binary.LittleEndian.Uint32(b[:]), err
+}
+
+// eachRootEntry calls fn with the entries of the root directory and where they
+// are, up to its end, or to most bytes, or to where it cannot be read, until fn
+// returns false.
+func eachRootEntry(d dev.Device, g *Geometry, most int64, fn func(e entry, off int64) bool) {
+	const piece = 64 << 10
+	for c := g.RootCluster; g.Valid(c) && most > 0; {
+		at := g.ClusterRange(c, 1)
+		for at.Len > 0 && most > 0 {
+			b := make([]byte, min(at.Len, most, piece))
+			if _, err := d.ReadAt(b, at.Off); err != nil {
+				return
+			}
+			for i := 0; i+entryLen <= len(b); i += entryLen {
+				e := entry(b[i : i+entryLen])
+				if e.isEnd() || !fn(e, at.Off+int64(i)) {
+					return
+				}
+			}
+			n := int64(len(b))
+			at.Off, at.Len, most = at.Off+n, at.Len-n, most-n
+		}
+		next, err := fatEntry(d, g, c)
+		if err != nil {
+			return
+		}
+		c = next
+	}
+}
+
+// rootLabel is the volume's label as the first most bytes of the root
+// directory have it, "" for none.
+func rootLabel(d dev.Device, g *Geometry, most int64) string {
+	label := ""
+	eachRootEntry(d, g, most, func(e entry, _ int64) bool {
+		if e.kind() == typeLabel {
+			label = labelText(e)
+		}
+		return e.kind() != typeLabel
+	})
+	return label
+}
+
+// labelText is the label in e. A count beyond the 11 units that there is room
+// for cannot be, and counts as 11.
+func labelText(e entry) string {
+	u := make([]uint16, min(int(e[offLabelCount]), labelUnits))
+	for i := range u {
+		u[i] = e.u16(offLabel + 2*i)
+	}
+	return decodeUnits(u)
+}
+
+// rootFields are the fields of the entries in the root directory that describe
+// the volume: bitmap, up-case table, label and GUID, [exFAT] §7.1, §7.2, §7.3
+// and §7.5.
+func rootFields(d dev.Device, g *Geometry) []vol.Field {
+	var fs []vol.Field
+	left := mostSpecial
+	eachRootEntry(d, g, describedEntries, func(e entry, off int64) bool {
+		add := func(name string, at int, v any) {
+			fs = append(fs, vol.Field{Name: name, Offset: off + int64(at), Value: v})
+		}
+		switch e.kind() {
+		case typeBitmap:
+			add("bitmap_flags", offBitmapFlags, hex(e[offBitmapFlags]))
+			add("bitmap_first_cluster", offFirstCluster, e.first())
+			add("bitmap_length", offDataLength, e.length())
+		case typeUpcase:
+			add("upcase_checksum", offTableChecksum, hex(e.u32(offTableChecksum)))
+			add("upcase_first_cluster", offFirstCluster, e.first())
+			add("upcase_length", offDataLength, e.length())
+		case typeLabel:
+			add("label_count", offLabelCount, e[offLabelCount])
+			add("label", offLabel, labelText(e))
+		case typeGUID:
+			add("guid_set_checksum", offSetChecksum, hex(e.u16(offSetChecksum)))
+			add("guid_flags", offGUIDFlags, hex(e.u16(offGUIDFlags)))
+			add("volume_guid", offGUID, swapGUID(uuid.UUID(e[offGUID:offGUID+len(uuid.UUID{})])).String())
+		default:
+			return true
+		}
+		left--
+		return left > 0
+	})
+	return fs
+}

@@ -1,0 +1,89 @@
+package exfat
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// Preallocate reserves space for all files of r, or for none. A file gets its
+// new DataLength and keeps its ValidDataLength, behind which everything reads
+// as zeros, whatever the clusters held before ([exFAT] §7.6.5): so nothing but
+// metadata is written, and r.FillZero makes no difference. With r.ValidAll,
+// for devices that take what is allocated for what is written, all of the file
+// becomes valid, and then r.FillZero says whether it is zeroed before or shows
+// what its clusters held.
+//
+// After an error nothing that was staged may be committed.
+func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.PreallocResult, error) {
+	o, err := newAllocOptions(v.g, r.Contiguous, r.Align)
+	if err != nil {
+		return nil, err
+	}
+	o.fill = r.FillZero
+	c, err := v.begin()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.Files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := c.reserve(f, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.run(ctx, o); err != nil {
+		return nil, err
+	}
+	res := &vol.PreallocResult{}
+	for _, e := range c.taken {
+		res.ClustersAllocated += uint64(e.Len)
+	}
+	for _, f := range r.Files {
+		g, err := c.file(f.Path, false)
+		if err != nil {
+			return nil, err
+		}
+		fr := c.result(g)
+		fr.Path = f.Path
+		res.Files = append(res.Files, fr)
+	}
+	return res, nil
+}
+
+// reserve puts one file of the request into the change.
+func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
+	end, err := fileEnd(f.Path, f.Offset, f.Length)
+	if err != nil {
+		return err
+	}
+	g, err := c.file(f.Path, r.Create)
+	if err != nil {
+		return err
+	}
+	if r.KeepSize {
+		if need, ok := c.v.g.ClustersFor(uint64(end)); !ok || uint64(need) > g.count() {
+			return fmt.Errorf("%w: %s: exFAT has nowhere to record clusters beyond the length of a file: they would be lost", vol.ErrRequest, f.Path)
+		}
+		end = g.size
+	}
+	g.wantSize = max(g.wantSize, end)
+	if r.ValidAll {
+		g.wantValid = g.wantSize
+	}
+	return nil
+}
+
+// fileEnd is where a range of a file ends.
+func fileEnd(path string, off, length int64) (int64, error) {
+	if off < 0 || length < 0 {
+		return 0, fmt.Errorf("%w: %s: a range of %d bytes at %d", vol.ErrUsage, path, length, off)
+	}
+	if length > math.MaxInt64-off {
+		return 0, fmt.Errorf("%w: %s: a file cannot have %d + %d bytes", vol.ErrRequest, path, off, length)
+	}
+	return off + length, nil
+}

@@ -1,0 +1,153 @@
+package exfat
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// firstEntries is how much of a root directory a probe looks at, bytes: those
+// who format put the label there.
+const firstEntries = 4096
+
+// probe is Driver.Probe. The name in the boot sector is eight bytes where no
+// other format has them; a main boot region that is whole besides is Sure.
+func probe(d dev.Device) vol.Identity {
+	main, err := readMain(d)
+	if err != nil || main.raw == nil {
+		return vol.Identity{}
+	}
+	if b := main.boot(); b.named() && (b.signed() || b.jumpOK()) {
+		return probeMain(d, main)
+	}
+	return probeBackup(d, main)
+}
+
+// probeMain judges a main boot region that has the name. Where it is damaged
+// the backup, if that is whole, says what the volume is.
+func probeMain(d dev.Device, main *region) vol.Identity {
+	b, r := main.boot(), main
+	if !main.whole() {
+		if backup := wholeBackup(d, main); backup != nil {
+			r = backup
+		}
+	}
+	id := vol.Identity{Type: "exfat"}
+	if r.g != nil {
+		id = identity(d, r)
+	}
+	id.Confidence = vol.Likely
+	switch {
+	case main.g == nil:
+		id.Note = main.fault.Error()
+	case !main.sumOK:
+		id.Note = "the checksum of the boot region is wrong"
+	case main.g.VolumeBytes() > d.Size():
+		id.Note = "the volume is larger than what is there"
+	case !b.signed():
+		id.Note = "the boot sector lacks its signature"
+	case !b.jumpOK():
+		id.Note = "the boot sector does not start with a jump"
+	default:
+		id.Confidence = vol.Sure
+	}
+	return id
+}
+
+// probeBackup looks for a volume whose boot sector is lost. Formats that leave
+// the first sectors alone let the backup of an earlier exFAT volume live on, so
+// it counts only where nothing speaks for another one.
+func probeBackup(d dev.Device, main *region) vol.Identity {
+	if b := main.boot(); b.foreign() || b.partitioned() || overlaid(d) {
+		return vol.Identity{}
+	}
+	backup := wholeBackup(d, main)
+	if backup == nil {
+		return vol.Identity{}
+	}
+	id := identity(d, backup)
+	id.Confidence, id.Note = vol.Maybe, "only the backup boot region is there"
+	return id
+}
+
+// whole tells whether r can be believed: its fields can be, and its checksum
+// is right, which [exFAT] §3.1 and §3.4 have a reader verify first.
+func (r *region) whole() bool { return r.g != nil && r.sumOK }
+
+// wholeBackup is the backup region if it can stand for the main one, or nil.
+func wholeBackup(d dev.Device, main *region) *region {
+	backup, err := readBackup(d, main)
+	if err != nil || !backup.whole() {
+		return nil
+	}
+	return backup
+}
+
+// identity is what r, which has a geometry, says of the volume.
+func identity(d dev.Device, r *region) vol.Identity {
+	id := vol.Identity{Type: "exfat", Size: r.g.VolumeBytes(), ID: serialText(r.boot().u32(offSerial))}
+	id.Label = rootLabel(d, r.g, firstEntries)
+	return id
+}
+
+func (b bootSector) signed() bool { return b.u16(offBootSignature) == bootSignature }
+func (b bootSector) jumpOK() bool { return string(b[:len(jumpBoot)]) == jumpBoot }
+
+// foreign tells whether b is a boot sector of another kind: [exFAT] §3.1.3,
+// MustBeZero is where FAT and NTFS have their parameter block, and an MBR has
+// code.
+func (b bootSector) foreign() bool {
+	return b.signed() && !allZero(b[offMustBeZero:offMustBeZero+lenMustBeZero])
+}
+
+// partitioned tells whether b is the sector of an MBR partition table.
+func (b bootSector) partitioned() bool {
+	const (
+		table    = 446
+		entries  = 4
+		entryLen = 16
+	)
+	if !b.signed() {
+		return false
+	}
+	used := false
+	for i := range entries {
+		e := b[table+i*entryLen:][:entryLen]
+		if e[0]&0x7F != 0 {
+			return false // the boot flag is 0x80 or 0
+		}
+		start, n := binary.LittleEndian.Uint32(e[8:]), binary.LittleEndian.Uint32(e[12:])
+		used = used || e[4] != 0 && start > 0 && n > 0
+	}
+	return used
+}
+
+// overlaid tells whether d holds a format of another kind, by what those of
+// common use are recognised by that need not write over sectors 12 to 23.
+func overlaid(d dev.Device) bool {
+	for _, s := range []struct {
+		off   int64
+		magic string
+	}{
+		{0, "XFSB"}, {0, "hsqs"}, {0, "LUKS\xBA\xBE"},
+		{512, "EFI PART"}, {512, "LABELONE"}, {4096, "EFI PART"},
+		{1024, "\x10\x20\xF5\xF2"}, // F2FS
+		{1024 + 56, "\x53\xEF"},    // ext2, ext3, ext4
+		{1024, "H+"}, {1024, "HX"}, // HFS Plus
+		{4096, "\xFC\x4E\x2B\xA9"}, // MD 1.2
+		{4096 - 10, "SWAPSPACE2"},
+		{32<<10 + 1, "CD001"},     // ISO 9660
+		{64<<10 + 64, "_BHRfS_M"}, // Btrfs
+		{64<<10 + 52, "ReIsEr"},   // ReiserFS
+		{32 << 10, "JFS1"},        // JFS
+		{32, "NXSB"},              // APFS
+	} {
+		b := make([]byte, len(s.magic))
+		if _, err := d.ReadAt(b, s.off); err == nil && bytes.Equal(b, []byte(s.magic)) {
+			return true
+		}
+	}
+	return false
+}

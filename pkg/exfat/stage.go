@@ -1,0 +1,183 @@
+package exfat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+)
+
+// stage writes the change to the transaction, in the order that [exFAT] §8.1
+// recommends: clusters that nothing leads to yet, the FAT and the bitmap, then
+// what leads to them, then the percentage, which nobody relies on. VolumeDirty
+// (§3.1.13.2) need not be set meanwhile: the undo log of the transaction says
+// the same, and mends it.
+func (c *change) stage() error {
+	if !c.staged {
+		return nil
+	}
+	for _, step := range []func() error{
+		c.stageZeros, c.stageTable, c.stageBitmap, c.v.d.Sync, c.stageFolders, c.v.d.Sync, c.stagePercent,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stageZeros zeroes what is part of the volume's state and must be: parts of
+// files that stay valid, and the clusters of directories.
+func (c *change) stageZeros() error {
+	for _, g := range c.files {
+		for _, r := range g.zero {
+			if _, err := c.v.g.eachRun(g.old, r.Intersect(dev.Range{Len: g.wantValid}), c.v.d.Zero); err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range c.ds.all {
+		for _, e := range f.add {
+			if err := c.v.d.Zero(c.v.g.ClusterRange(e.Start, e.Len)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stageTable writes all chains, in rising order.
+func (c *change) stageTable() error {
+	var runs []chainRun
+	for _, g := range c.files {
+		runs = append(runs, g.links()...)
+	}
+	for _, f := range c.ds.all {
+		runs = append(runs, f.links()...)
+	}
+	slices.SortFunc(runs, func(a, b chainRun) int { return cmp.Compare(a.Start, b.Start) })
+	t := newTable(c.v.d, c.v.g)
+	for _, r := range runs {
+		if err := t.linkRun(r.Extent, r.next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stageBitmap marks all new clusters as used.
+func (c *change) stageBitmap() error { return c.v.bits.put(c.v.m, space.Join(slices.Clone(c.taken))) }
+
+// stageFolders writes the sets of the files and all that has changed in
+// directories.
+func (c *change) stageFolders() error {
+	for _, g := range c.files {
+		if !g.changed() {
+			continue
+		}
+		set := g.set()
+		noFat := g.contiguous()
+		set.allocate(g.first(), uint64(g.wantSize), uint64(g.wantValid), noFat)
+		set.archive()
+		set.file().touch(c.v.now)
+		set.seal()
+		g.file.changed()
+	}
+	for _, f := range c.ds.all {
+		c.ds.place(f)
+	}
+	for _, f := range c.ds.all {
+		if err := c.ds.store(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stagePercent writes PercentInUse, [exFAT] §3.1.18, in the main boot sector
+// alone: it is no part of the checksum, and that of the backup is stale by
+// definition.
+func (c *change) stagePercent() error {
+	if len(c.taken) == 0 {
+		return nil
+	}
+	b := make([]byte, 1)
+	if _, err := c.v.d.ReadAt(b, offPercentInUse); err != nil {
+		return err
+	}
+	want := c.v.g.percent(c.v.alloc.Free())
+	if b[0] == want {
+		return nil
+	}
+	b[0] = want
+	_, err := c.v.d.WriteAt(b, offPercentInUse)
+	return err
+}
+
+// percent of the clusters that are in use, rounded down.
+func (g *Geometry) percent(free uint64) byte {
+	return byte((uint64(g.Clusters) - free) * 100 / uint64(g.Clusters))
+}
+
+// verify reads back what was staged and compares it with the plan. A
+// difference is a mistake in this package, and must not reach the disk.
+func (c *change) verify() error {
+	if !c.staged {
+		return nil
+	}
+	ds, err := c.v.openFolders()
+	if err != nil {
+		return mistake("/", "%w", err)
+	}
+	for _, g := range c.files {
+		if err := c.verifyFile(ds, g); err != nil {
+			return mistake(g.path, "%w", err)
+		}
+	}
+	read := make(map[string]*folder)
+	for _, f := range ds.all {
+		read[f.path] = f
+	}
+	for _, f := range c.ds.all {
+		r := read[f.path]
+		if r == nil || !slices.Equal(r.old, f.all()) || r.noFat != f.contiguous() && len(r.old) > 0 {
+			return mistake(f.path, "its clusters are not those that it was given")
+		}
+	}
+	bits := newBitmap(c.v.d, c.v.g, c.v.tables.bitmap.extents)
+	for _, e := range space.Join(slices.Clone(c.taken)) {
+		e.Start += firstCluster
+		if n, err := bits.countUsed(e); err != nil {
+			return err
+		} else if n != e.Len {
+			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
+		}
+	}
+	return nil
+}
+
+// verifyFile looks g up in ds as anyone would.
+func (c *change) verifyFile(ds *folders, g *growth) error {
+	f, err := ds.resolve(g.path, false)
+	if err != nil {
+		return err
+	}
+	cs, err := ds.clustersOf(g.path, f.set())
+	if err != nil {
+		return err
+	}
+	st := f.set().stream()
+	if int64(st.length()) != g.wantSize || int64(st.valid()) != g.wantValid || len(cs.old) > 0 && cs.noFat != g.contiguous() {
+		return fmt.Errorf("it has %d bytes of which %d are valid, not %d and %d", st.length(), st.valid(), g.wantSize, g.wantValid)
+	}
+	if !slices.Equal(cs.old, g.all()) {
+		return fmt.Errorf("it has the clusters %v, not %v", cs.old, g.all())
+	}
+	return nil
+}
+
+func mistake(path, format string, args ...any) error {
+	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %w", path, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,180 @@
+package exfat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// ZeroRanges makes ranges of files read as zeros; the clusters stay theirs.
+// Where a range reaches the end of what is valid, ValidDataLength is lowered to
+// its start ([exFAT] §7.6.5), and nothing is written; in front of that its
+// zeros are staged, run by run, and can be taken back. A range that goes beyond
+// the end of its file makes it grow, unless r.KeepSize.
+//
+// After an error nothing that was staged may be committed.
+func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroResult, error) {
+	c, err := v.begin()
+	if err != nil {
+		return nil, err
+	}
+	ranges := make([]dev.Range, len(r.Files))
+	for i, f := range r.Files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if ranges[i], err = c.zeroRange(f, r.KeepSize); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.run(ctx, allocOptions{}); err != nil {
+		return nil, err
+	}
+	res := &vol.ZeroResult{}
+	for i, f := range r.Files {
+		g, err := c.file(f.Path, false)
+		if err != nil {
+			return nil, err
+		}
+		z := vol.ZeroedFile{Path: f.Path, Offset: ranges[i].Off, Length: ranges[i].Len}
+		if r, cs := ranges[i], v.g.ClusterSize; !r.Empty() {
+			z.Blocks = uint64((r.End()-1)/cs - r.Off/cs + 1)
+			if z.Runs, err = v.g.eachRun(g.all(), r, func(dev.Range) error { return nil }); err != nil {
+				return nil, err
+			}
+		}
+		res.Files = append(res.Files, z)
+	}
+	return res, nil
+}
+
+// zeroRange puts one range of the request into the change and returns it as it
+// is after looking at the size of the file.
+func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
+	if _, err := fileEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
+		return dev.Range{}, err
+	}
+	g, err := c.file(f.Path, false)
+	if err != nil {
+		return dev.Range{}, err
+	}
+	r := dev.Range{Off: f.Offset, Len: f.Length}
+	if f.Length < 0 || keepSize && r.End() > g.size {
+		r.Len = max(0, g.size-r.Off)
+	}
+	if r.Empty() {
+		return r, nil
+	}
+	g.wantSize = max(g.wantSize, r.End())
+	switch {
+	case r.Off >= g.wantValid: // reads as zeros already
+	case r.End() >= g.wantValid:
+		g.wantValid = r.Off
+	default:
+		g.zero = append(g.zero, r)
+	}
+	return r, nil
+}
+
+// FreeRanges calls fn with the bytes that belong to no file, in rising order;
+// with slack also with those of files that no one can read: from the end of
+// what is valid to the end of the last cluster, which holds what was there
+// before. The volume must have passed a check.
+func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
+	var total vol.FreeTotal
+	var tails []dev.Range
+	if slack {
+		var err error
+		if tails, err = v.tails(ctx); err != nil {
+			return total, err
+		}
+	}
+	for e := range v.m.FreeRuns() {
+		r := v.g.ClusterRange(e.Start+firstCluster, e.Len)
+		for len(tails) > 0 && tails[0].Off < r.Off {
+			if err := fn(tails[0]); err != nil {
+				return total, err
+			}
+			tails = tails[1:]
+		}
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		if err := fn(r); err != nil {
+			return total, err
+		}
+		total.Runs++
+		total.Clusters += uint64(e.Len)
+	}
+	for _, r := range tails {
+		if err := fn(r); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// tails are the bytes of files that no one can read, in rising order.
+func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
+	ds, err := v.openFolders()
+	if err != nil {
+		return nil, err
+	}
+	var out []dev.Range
+	seen := make(map[uint32]bool)
+	for level := []*folder{ds.root}; len(level) > 0; {
+		var next []*folder
+		for _, f := range level {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			t, kids, err := v.tailsIn(ds, f, seen)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t...)
+			next = append(next, kids...)
+		}
+		level = next
+	}
+	slices.SortFunc(out, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
+	return out, nil
+}
+
+// tailsIn are the tails of the files of one directory, and the directories in
+// it. seen has the first clusters of those met before: a loop is an error.
+func (v *volume) tailsIn(ds *folders, f *folder, seen map[uint32]bool) (out []dev.Range, kids []*folder, err error) {
+	slots, err := vol.ReadSlots(v.d, v.g.rangesOf(f.old), maxDirSlots)
+	if err != nil {
+		return nil, nil, err
+	}
+	eachSlotRun(slots, func(r slotRun) bool {
+		if r.kind != slotFile {
+			return true
+		}
+		set := setAt(slots, r.first)
+		path := vol.JoinPath(f.path, set.name())
+		var cs clusters
+		if cs, err = ds.clustersOf(path, set); err != nil || len(cs.old) == 0 {
+			return err == nil
+		}
+		if set.isDir() {
+			if seen[cs.first()] {
+				err = damaged(path, "the directory at cluster %d is there twice", cs.first())
+			}
+			seen[cs.first()] = true
+			kids = append(kids, &folder{path: path, clusters: cs})
+			return err == nil
+		}
+		from, end := int64(set.stream().valid()), int64(cs.count())*v.g.ClusterSize
+		_, err = v.g.eachRun(cs.old, dev.Range{Off: from, Len: end - from}, func(r dev.Range) error {
+			out = append(out, r)
+			return nil
+		})
+		return err == nil
+	})
+	return out, kids, err
+}
