@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Times fatkit against dosfstools and dd, on volumes that it makes itself.
+#
+#   bench/fat.sh [-n RUNS] [-d DIR] [-c] [CASE...]
+#
+#   -n  runs of each command, 5 unless given; the median counts
+#   -d  directory for the images, on a file system with sparse files of 2 TiB;
+#       they stay there for the next time
+#   -c  empty the page cache before each run (root)
+#
+# Cases: tree large narrow onedir orphans format prealloc manifest; all unless
+# given. ORPHANS says how many orphan chains fsck.fat gets (500; its time grows
+# with the square, and more).
+# Prints a Markdown table. Needs Go; dosfstools for the comparison.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH=$PATH:/usr/sbin:/sbin
+
+runs=5 cold="" dir=${TMPDIR:-/tmp}/fatkit-bench
+while getopts n:d:c o; do
+	case $o in
+	n) runs=$OPTARG ;;
+	d) dir=$OPTARG ;;
+	c) cold="sync; echo 3 >/proc/sys/vm/drop_caches" ;;
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || set -- tree large narrow onedir orphans format prealloc manifest
+
+mkdir -p "$dir"
+bin=$dir/bin
+go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/fattree ./bench/measure
+have() { command -v "$1" >/dev/null; }
+
+# image NAME ARGS...: a volume of fattree's, made once.
+image() {
+	local path=$dir/$1.img
+	shift
+	if [ ! -e "$path" ]; then
+		rm -f "$path.new"
+		"$bin/fattree" "$@" "$path.new" >&2
+		mv "$path.new" "$path"
+	fi
+}
+
+# measure TITLE OK PREPARE NAME=COMMAND...
+measure() {
+	local title=$1 ok=$2 prepare=$3
+	shift 3
+	[ -z "$cold" ] || prepare="${prepare:+$prepare; }$cold"
+	"$bin/measure" -n "$runs" -title "$title" -ok "$ok" -prepare "$prepare" "$@"
+}
+
+# check TITLE IMAGE: both checkers, and what reading the FATs takes.
+check() {
+	local path=$dir/$2.img reserved fats length
+	reserved=$(field "$path" reserved_sectors) fats=$(field "$path" fats) length=$(field "$path" fat_sectors_32)
+	local tools=("fatkit check=$bin/fatkit check -q $path")
+	! have fsck.fat || tools+=("fsck.fat -n=fsck.fat -n $path")
+	tools+=("dd, the FATs=dd if=$path of=/dev/null bs=1M iflag=count_bytes count=$(((reserved + fats * length) * 512)) status=none")
+	measure "$1" 0 "" "${tools[@]}"
+}
+
+field() { "$bin/fatkit" info "$1" | awk -v f="$2" '$1 == f { print $2 }'; }
+
+echo "| case | command | median s | range s | peak MiB | times the first |"
+echo "| --- | --- | --- | --- | --- | --- |"
+for case in "$@"; do
+	case $case in
+	tree)
+		image tree -size 32G -dirs 2000 -files 100
+		check "check, 32 GiB, 4 KiB clusters, 200 000 files" tree
+		;;
+	large)
+		image large -size 256G -dirs 0 -files 1
+		check "check, 256 GiB, 4 KiB clusters, one file" large
+		;;
+	narrow)
+		for size in 66 127; do
+			image narrow$size -size ${size}G -cluster 512 -dirs 0 -files 1
+			check "check, $size GiB, 512-byte clusters" narrow$size
+		done
+		;;
+	onedir)
+		image onedir -size 8G -dirs 1 -files 65000 -short
+		check "check, one directory of 65 000 files" onedir
+		;;
+	orphans)
+		work=$dir/work.img
+		image orphans -size 8G -dirs 10 -files 100 -orphans 10000
+		measure "check -y, 10 000 orphan chains" 1 "cp --sparse=always $dir/orphans.img $work" \
+			"fatkit check -y=$bin/fatkit check -y -q $work"
+		few=${ORPHANS:-500}
+		image orphans$few -size 8G -dirs 10 -files 100 -orphans "$few"
+		tools=("fatkit check -y=$bin/fatkit check -y -q $work")
+		! have fsck.fat || tools+=("fsck.fat -y=fsck.fat -y $work")
+		measure "check -y, $few orphan chains" 1 "cp --sparse=always $dir/orphans$few.img $work" "${tools[@]}"
+		rm -f "$work"
+		;;
+	format)
+		ours=$dir/ours.img theirs=$dir/theirs.img
+		for size in 64G 1T 2047G; do
+			tools=("fatkit format=$bin/fatkit format -q -t fat32 -s $size $ours")
+			! have mkfs.fat || tools+=("mkfs.fat=mkfs.fat -F 32 $theirs")
+			measure "format, $size, sparse" 0 "rm -f $ours $theirs; truncate -s $size $theirs" "${tools[@]}"
+			# The last run was the other tool's.
+			[ -e "$ours" ] || "$bin/fatkit" format -q -t fat32 -s $size "$ours"
+			echo "<!-- on disk: fatkit $(du -k "$ours" | cut -f1) KiB, mkfs.fat $(du -k "$theirs" | cut -f1) KiB -->"
+		done
+		rm -f "$ours" "$theirs"
+		;;
+	prealloc)
+		new=$dir/new.img
+		files=$(printf 'FILE%02d.BIN ' $(seq 16))
+		fresh="rm -f $new $new.dd; $bin/fatkit format -q -t fat32 -s 5G -c 512 $new"
+		bytes=$((16 * 256 * 1024 * 1024 / 512 * 4 * 2))
+		measure "prealloc, 16 files of 256 MiB, 512-byte clusters" 0 "$fresh" \
+			"fatkit prealloc --fill none=$bin/fatkit prealloc -q --create --fill none -l 256M $new $files" \
+			"fatkit prealloc=$bin/fatkit prealloc -q --create -l 256M $new $files" \
+			"dd and fsync, as many FAT bytes=dd if=/dev/zero of=$new.dd bs=1M iflag=count_bytes count=$bytes conv=fsync status=none"
+		rm -f "$new" "$new.dd"
+		;;
+	manifest)
+		new=$dir/new.img list=$dir/manifest
+		for i in $(seq 128); do printf '64K\tLOG/FILE%03d.BIN\n' "$i"; done >"$list"
+		measure "prealloc, 128 files of 64 KiB from a manifest" 0 "rm -f $new; $bin/fatkit format -q -t fat32 -s 1G $new" \
+			"fatkit prealloc=$bin/fatkit prealloc -q --create --manifest $list $new"
+		rm -f "$new" "$list"
+		;;
+	*)
+		echo "no case $case" >&2
+		exit 2
+		;;
+	esac
+done
