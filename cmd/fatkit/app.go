@@ -206,7 +206,10 @@ func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.out, for
 
 // tell prints to standard error. If that does not work there is nobody left to
 // be told.
-func (a *app) tell(format string, args ...any) { _, _ = fmt.Fprintf(a.errw, format, args...) }
+func (a *app) tell(format string, args ...any) {
+	_ = a.out.Flush() // so that the two are seen in order; bufio keeps the error for the last Flush
+	_, _ = fmt.Fprintf(a.errw, format, args...)
+}
 
 // note tells the user something on standard error, unless quiet.
 func (a *app) note(format string, args ...any) {

@@ -54,7 +54,7 @@ func (k *asker) sweep(f *vol.Finding) int {
 }
 
 func (k *asker) show(f *vol.Finding, offered []vol.Repair) {
-	d := newFindingDoc(f, 0)
+	d := newFindingDoc(&vol.Outcome{Finding: f, Mendable: true}, 0)
 	k.app.tell("\n%s %s %s%s\n", d.Severity, d.Code, where(d.locationDoc), printable(d.Message))
 	for i, r := range offered {
 		k.app.tell("  %d  %s%s\n", i+1, r.Title, lossWords(r.Loss.String()))

@@ -51,6 +51,7 @@ type findingDoc struct {
 	WouldRepair string        `json:"would_repair,omitempty"` // with --dry-run
 
 	severity vol.Severity
+	mendable bool // a repair could be carried out
 }
 
 type locationDoc struct {
@@ -105,7 +106,7 @@ func newVolumeDoc(r region, res *vol.Result, o *checkOptions) *volumeDoc {
 		v.Reason = "the repairs are not written: " + res.Unproven.Error() + "; \"fatkit check -r\" can leave one out"
 	}
 	for _, out := range lastOutcomes(res.Outcomes) {
-		f := newFindingDoc(out.Finding, r.at.Off)
+		f := newFindingDoc(&out, r.at.Off)
 		if out.Repaired != nil && res.Unproven == nil {
 			f.Repaired = out.Repaired.Name
 		}
@@ -171,10 +172,11 @@ func (d *checkDoc) settle() {
 }
 
 // newFindingDoc is a finding on a volume that starts at byte base of the image.
-func newFindingDoc(f *vol.Finding, base int64) findingDoc {
+func newFindingDoc(o *vol.Outcome, base int64) findingDoc {
+	f := o.Finding
 	d := findingDoc{
 		Code: f.Code, Slug: f.Slug, Severity: f.Severity.String(), Message: f.Message(),
-		locationDoc: newLocationDoc(f.Loc, base), Repairs: []repairDoc{}, severity: f.Severity,
+		locationDoc: newLocationDoc(f.Loc, base), Repairs: []repairDoc{}, severity: f.Severity, mendable: o.Mendable,
 	}
 	for _, l := range f.Related {
 		d.Related = append(d.Related, newLocationDoc(l, base))

@@ -96,7 +96,7 @@ What would be repaired, and what is wrong, as data:
 		"prealloc": {
 			description: `Reserves the range from offset to offset plus length in each file, as fallocate(1) does; what is in the file stays. All files are one change: they all get their space, or none does. New clusters are chosen to make the fewest extents, and read as zeros unless --fill none says otherwise.
 
-A FAT file has no space beyond its end, so it grows to the end of the range, and --keep-size is refused where it would need more clusters.`,
+FAT and exFAT have no space beyond the end of a file, so it grows to the end of the range, and --keep-size is refused where it would need more clusters. On exFAT the new part reads as zeros because it does not count as valid; nothing is written there unless --valid all says so.`,
 			examples: `One contiguous file on an erase block boundary, and many files of a list in which a tab parts length and path:
 
   fatkit prealloc --create --contiguous --align 4M -l 1G card.img DCIM/CLIP0001.MP4

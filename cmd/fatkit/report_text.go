@@ -107,8 +107,11 @@ func fate(f findingDoc) string {
 	case f.WouldRepair != "":
 		return "; would be repaired: " + repairTitle(f, f.WouldRepair)
 	case len(f.Repairs) > 0 && f.severity > vol.SevInfo:
-		r := f.Repairs[0]
-		return "; can be repaired: " + r.Title + lossWords(r.Loss)
+		r, can := f.Repairs[0], "; can be repaired: "
+		if !f.mendable {
+			can = "; what would be right: "
+		}
+		return can + r.Title + lossWords(r.Loss)
 	}
 	return ""
 }
@@ -225,7 +228,7 @@ func (t textReporter) advise(d *checkDoc) {
 		for _, f := range v.Findings {
 			switch {
 			case f.Repaired != "" || f.severity == vol.SevInfo:
-			case len(f.Repairs) == 0:
+			case len(f.Repairs) == 0 || !f.mendable:
 				hopeless++
 			case hasLossless(f.Repairs):
 				safe++
@@ -239,7 +242,11 @@ func (t textReporter) advise(d *checkDoc) {
 		t.a.note("\"fatkit check -p %s\" repairs what loses nothing (%d of %d)", name, safe, safe+lossy+hopeless)
 	}
 	if lossy > 0 && d.mode != modeAll {
-		t.a.note("\"fatkit check -y --keep-undo %s\" repairs all but %d, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", name, hopeless, name)
+		all := "all"
+		if hopeless > 0 {
+			all = fmt.Sprintf("all but %d", hopeless)
+		}
+		t.a.note("\"fatkit check -y --keep-undo %s\" repairs %s, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", name, all, name)
 	}
 	if hopeless > 0 {
 		t.a.note("%s cannot be repaired by fatkit; \"fatkit explain CODE\" says what it means", plural(uint64(hopeless), "problem", "problems"))

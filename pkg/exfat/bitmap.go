@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -64,16 +65,24 @@ func (b *bitmap) part(pos int64) int {
 	return len(b.parts) - 1
 }
 
-// byteAt is byte pos of the bitmap.
-func (b *bitmap) byteAt(pos int64) (byte, error) {
+// bytesAt is the bytes of the bitmap from pos on, at most n and at least one,
+// good until the next call.
+func (b *bitmap) bytesAt(pos, n int64) ([]byte, error) {
 	i := b.part(pos)
 	if i < 0 {
-		return 0, dev.CheckRange("read", dev.Range{Off: pos, Len: 1}, 0)
+		return nil, dev.CheckRange("read", dev.Range{Off: pos, Len: 1}, 0)
 	}
+	p := b.parts[i]
 	if i != b.in {
-		b.win, b.in = dev.NewWindows(b.d, b.parts[i].r), i
+		b.win, b.in = dev.NewWindows(b.d, p.r), i
 	}
-	p, err := b.win.At(pos-b.parts[i].from, 1)
+	off := pos - p.from
+	return b.win.At(off, int(max(1, min(n, p.r.Len-off, dev.WindowLen-off%dev.WindowLen))))
+}
+
+// byteAt is byte pos of the bitmap.
+func (b *bitmap) byteAt(pos int64) (byte, error) {
+	p, err := b.bytesAt(pos, 1)
 	if err != nil {
 		return 0, err
 	}
@@ -90,6 +99,15 @@ func (b *bitmap) used(c uint32) (bool, error) {
 func (b *bitmap) countUsed(e space.Extent) (uint32, error) {
 	n := uint32(0)
 	for u, end := uint64(e.Start-firstCluster), e.End()-firstCluster; u < end; {
+		if u%8 == 0 && end-u >= 8 {
+			p, err := b.bytesAt(int64(u/8), int64((end-u)/8))
+			if err != nil {
+				return n, err
+			}
+			n += countOnes(p)
+			u += uint64(len(p)) * 8
+			continue
+		}
 		v, err := b.byteAt(int64(u / 8))
 		if err != nil {
 			return n, err
@@ -99,6 +117,17 @@ func (b *bitmap) countUsed(e space.Extent) (uint32, error) {
 		u += k
 	}
 	return n, nil
+}
+
+func countOnes(p []byte) uint32 {
+	n := 0
+	for ; len(p) >= 8; p = p[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(p))
+	}
+	for _, v := range p {
+		n += bits.OnesCount8(v)
+	}
+	return uint32(n)
 }
 
 // mark sets or clears the bits of the clusters in e, in pieces.

@@ -18,7 +18,6 @@ type change struct {
 	ds     *folders
 	files  []*growth
 	known  map[place]*growth
-	fresh  []dev.Range // bytes of the volume that become readable and must be zeros
 	taken  []space.Extent
 	staged bool // there is anything to write
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
-	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -24,11 +23,15 @@ type checker struct {
 	walk   *walk
 	names  map[int32]*nameSet // of directories in which entries are renamed
 	sup    specials           // of the root directory
-	bad    []space.Extent     // clusters with the bad mark
-	missed []space.Extent     // claimed, and marked as free
-	lost   []space.Extent     // marked as used, and not claimed
+	bad    tally              // clusters with the bad mark
+	missed tally              // claimed, and marked as free
+	lost   *lostClusters      // marked as used, and not claimed
 	room   *room              // free clusters that repairs may take
 	stats  vol.Stats
+
+	renamed   map[setRef]bool // sets that got another name
+	usurpers  map[int64]bool  // entries that come last, by where they lie
+	rootFault *streamFault    // the root directory's chain ends too early
 }
 
 // newChecker is Driver.Check.

@@ -24,10 +24,12 @@ func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
 		c.judgeBackup(r, backup)
 	case backup.good(c.d.Size()):
 		c.main = backup
+		r.Hold()
 		r.Found(c.cat.Found("boot-region-lost", vol.At(0, int64(len(backup.raw))), vol.Detail("%s", main.why(c.d.Size(), backup))),
 			vol.Always(func() error { return c.writeRegion(backup.raw, 0) }))
 	case main.g != nil && main.g.VolumeBytes() <= c.d.Size():
 		c.main = main // only its checksum is wrong, and there is no better one
+		r.Hold()
 		r.Found(c.cat.Found("boot-checksum", vol.At(sectorChecksum*main.g.SectorSize, main.g.SectorSize)),
 			vol.Always(func() error { return c.writeBoth(main.raw) }))
 	default:
@@ -117,14 +119,18 @@ func (c *checker) writeBoth(raw []byte) error {
 	return c.writeRegion(raw, 0)
 }
 
-// change edits the main region as it is by now, and writes both.
+// change edits the main region as it is by now, and writes both. One that is
+// not restored must not overwrite the other.
 func (c *checker) change(edit func(raw []byte)) error {
-	raw := make([]byte, c.g.RegionBytes())
-	if _, err := c.d.ReadAt(raw, 0); err != nil {
+	main, err := readMain(c.d)
+	if err != nil {
 		return err
 	}
-	edit(raw)
-	return c.writeBoth(raw)
+	if !main.good(c.d.Size()) {
+		return vol.ErrNotNow
+	}
+	edit(main.raw)
+	return c.writeBoth(main.raw)
 }
 
 // checkFields looks at fields that do not move anything.

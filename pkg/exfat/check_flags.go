@@ -9,6 +9,9 @@ import (
 // checkFlags looks at the marks that ask for this check. They go only when
 // nothing else is left, [exFAT] §3.1.13.2.
 func (c *checker) checkFlags(_ context.Context, r *vol.Report) error {
+	if c.main.off != 0 {
+		return nil // the main region is lost, and only it has the marks
+	}
 	var b [bootSectorLen]byte
 	if _, err := c.d.ReadAt(b[:], 0); err != nil {
 		return err

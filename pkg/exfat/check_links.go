@@ -8,21 +8,14 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// owner is a stream that goes through a shared cluster.
-type owner struct {
-	stream
-	prefix uint32 // clusters before the shared one
-	before uint32 // the last of them, 0 for none
-	bits   bool   // the bitmap and the heap agree with all of its clusters
-	claim  bool   // it had claimed the cluster
-}
-
 // checkLinks judges clusters that two streams lead to, and directories that
 // two entries lead to. The walk has claimed in order of plausibility, so the
 // later claimant is the one that something speaks against, if anything does.
 func (c *checker) checkLinks(_ context.Context, r *vol.Report) error {
 	for i := range c.walk.twice {
-		c.reportTwice(r, &c.walk.twice[i])
+		if err := c.reportTwice(r, &c.walk.twice[i]); err != nil {
+			return err
+		}
 	}
 	sort.SliceStable(c.walk.shared, func(i, j int) bool { return c.walk.shared[i].stop < c.walk.shared[j].stop })
 	for i := range c.walk.shared {
@@ -36,33 +29,41 @@ func (c *checker) checkLinks(_ context.Context, r *vol.Report) error {
 // reportTwice reports an entry that leads to a directory already reached. The
 // entry reached first keeps it: it stands nearer to the root, and a directory
 // of exFAT does not say where it belongs.
-func (c *checker) reportTwice(r *vol.Report, t *twiceDir) {
+func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	f := streamFault{stream: t.stream}
 	offers := []string{fixRemove}
-	run := c.lostFor(&f)
-	if run.Len > 0 {
+	run, err := c.lost.match(&f)
+	if err != nil {
+		return err
+	}
+	if len(run) > 0 {
 		offers = []string{fixRejoin, fixRemove}
 	}
 	fd := c.cat.Found("directory-twice", c.streamLoc(&t.stream, t.start), vol.Offer(offers...),
 		vol.Detail("it is %q", c.walk.path(t.first)), vol.Related(vol.Location{Path: c.walk.path(t.first), Cluster: t.start}))
-	r.Found(fd, func(_ context.Context, rep vol.Repair) error {
+	r.Found(fd, c.ofSettled(&t.stream, func(_ context.Context, rep vol.Repair) error {
 		if rep.Name == fixRejoin {
 			return c.rejoin(&f, run)
 		}
 		return c.removeSlots(t.ref.dir, t.ref.slot, t.ref.n)
-	})
+	}))
+	return nil
 }
 
 // reportShared reports a stream that ran into clusters of another.
 func (c *checker) reportShared(r *vol.Report, f *streamFault) error {
 	loc := c.streamLoc(&f.stream, f.stop)
-	if f.vendor {
-		r.Found(c.cat.Found("vendor-clusters", loc, vol.Detail("cluster %d belongs to another", f.stop)), c.dropVendor(&f.stream))
+	if f.kind == ofVendor {
+		r.Found(c.cat.Found("vendor-clusters", loc, vol.Detail("cluster %d belongs to another", f.stop)),
+			c.ofSettled(&f.stream, c.dropVendor(&f.stream)))
 		return nil
 	}
 	var offers []string
-	run := c.lostFor(f)
-	if run.Len > 0 {
+	run, err := c.lost.match(f)
+	if err != nil {
+		return err
+	}
+	if len(run) > 0 {
 		offers = append(offers, fixRejoin)
 	}
 	tail := f.need - min(f.need, f.n)
@@ -80,7 +81,7 @@ func (c *checker) reportShared(r *vol.Report, f *streamFault) error {
 	}
 	fd := c.cat.Found("cross-linked", loc, vol.Offer(offers...), vol.Detail("from its cluster %d on it shares clusters with another", f.n+1))
 	fd.Loc.Range = c.g.ClusterRange(f.stop, 1)
-	r.Found(fd, func(ctx context.Context, rep vol.Repair) error {
+	r.Found(fd, c.ofSettled(&f.stream, func(ctx context.Context, rep vol.Repair) error {
 		switch rep.Name {
 		case fixRejoin:
 			return c.rejoin(f, run)
@@ -90,7 +91,7 @@ func (c *checker) reportShared(r *vol.Report, f *streamFault) error {
 			return c.removeSlots(f.ref.dir, f.ref.slot, f.ref.n)
 		}
 		return c.cutStream(&f.stream, f.n, f.last)
-	})
+	}))
 	return nil
 }
 
@@ -169,7 +170,7 @@ func (c *checker) takeRoom(n uint32) ([]space.Extent, error) {
 	if c.room == nil {
 		c.room = &room{next: firstCluster}
 	}
-	var got runList
+	var got tally
 	cl := c.room.next
 	for ; n > 0 && c.g.Valid(cl); cl++ {
 		used, err := c.bits.used(cl)
@@ -191,7 +192,7 @@ func (c *checker) takeRoom(n uint32) ([]space.Extent, error) {
 	}
 	c.room.next = cl
 	got.flush()
-	if n > 0 {
+	if n > 0 || !got.all() {
 		return nil, vol.ErrNotNow
 	}
 	return got.runs, nil

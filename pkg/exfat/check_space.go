@@ -15,16 +15,23 @@ func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
 	if c.sup.upcase.why != "" {
 		c.reportUpcase(r)
 	}
-	if len(c.missed) > 0 {
-		c.reportRuns(r, "bitmap-free", c.missed, func(_ context.Context, _ vol.Repair) error { return c.markAll(c.missed, true) })
-	}
-	if len(c.lost) > 0 {
-		lost := c.lost
-		c.reportRuns(r, "lost-clusters", lost, func(ctx context.Context, rep vol.Repair) error {
-			if rep.Name == fixRescue {
-				return c.rescue(ctx, lost)
+	if c.missed.clusters > 0 {
+		c.reportRuns(r, "bitmap-free", &c.missed, func(ctx context.Context, _ vol.Repair) error {
+			if c.missed.all() {
+				return c.markAll(c.missed.runs, true)
 			}
-			return c.markAll(lost, false)
+			return c.settleBitmap(ctx, true)
+		})
+	}
+	if lost := c.lost.left(); lost.clusters > 0 {
+		c.reportRuns(r, "lost-clusters", &lost, func(ctx context.Context, rep vol.Repair) error {
+			if rep.Name == fixRescue {
+				return c.rescue(ctx, lost.runs)
+			}
+			if lost.all() {
+				return c.markAll(lost.runs, false)
+			}
+			return c.settleBitmap(ctx, false)
 		})
 	}
 	return c.checkBad(ctx, r)
@@ -33,16 +40,13 @@ func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
 // maxRelated bounds how many places one finding names.
 const maxRelated = 64
 
-func (c *checker) reportRuns(r *vol.Report, slug string, runs []space.Extent, fix vol.Fix) {
-	var n uint64
+func (c *checker) reportRuns(r *vol.Report, slug string, l *tally, fix vol.Fix) {
 	var where []vol.Location
-	for _, e := range runs {
-		n += uint64(e.Len)
-		if len(where) < maxRelated {
-			where = append(where, vol.Location{Cluster: e.Start, Range: c.g.ClusterRange(e.Start, e.Len)})
-		}
+	for _, e := range l.runs[:min(len(l.runs), maxRelated)] {
+		where = append(where, vol.Location{Cluster: e.Start, Range: c.g.ClusterRange(e.Start, e.Len)})
 	}
-	r.Found(c.cat.Found(slug, where[0], vol.Detail("%d clusters in %d runs, %d bytes", n, len(runs), int64(n)*c.g.ClusterSize), vol.Related(where...)), fix)
+	r.Found(c.cat.Found(slug, where[0], vol.Detail("%d clusters in %d runs, %d bytes", l.clusters, l.total, int64(l.clusters)*c.g.ClusterSize),
+		vol.Related(where...)), fix)
 }
 
 // markAll marks runs in the bitmap.
@@ -60,14 +64,14 @@ func (c *checker) markAll(runs []space.Extent, used bool) error {
 // that is little, and a FAT beyond maxFatScan on a device that does not is left
 // out, as no mount ever reads it either.
 func (c *checker) checkBad(ctx context.Context, r *vol.Report) error {
-	if len(c.bad) > 0 {
-		c.reportRuns(r, "bad-clusters", c.bad, nil)
+	if c.bad.clusters > 0 {
+		c.reportRuns(r, "bad-clusters", &c.bad, nil)
 	}
 	run := dev.Range{Off: c.g.FatOff() + firstCluster*4, Len: int64(c.g.Clusters) * 4}
 	if c.fatData(run) > maxFatScan {
 		return nil
 	}
-	var free runList
+	var free tally
 	_, err := dev.ReadRuns(ctx, c.d, []dev.Range{run}, dev.ReadOptions{Holes: true, Serial: true}, func(p dev.Range, b []byte) error {
 		return c.scanBad(uint32((p.Off-run.Off)/4)+firstCluster, b, &free)
 	})
@@ -75,8 +79,8 @@ func (c *checker) checkBad(ctx context.Context, r *vol.Report) error {
 		return err
 	}
 	free.flush()
-	if len(free.runs) > 0 {
-		c.reportRuns(r, "bad-free", free.runs, func(context.Context, vol.Repair) error { return c.markAll(free.runs, true) })
+	if free.clusters > 0 {
+		c.reportRuns(r, "bad-free", &free, func(context.Context, vol.Repair) error { return c.markAll(free.runs, true) })
 	}
 	return nil
 }
@@ -97,7 +101,7 @@ func (c *checker) fatData(r dev.Range) (n int64) {
 }
 
 // scanBad looks through the entries b, the first of which is that of cl.
-func (c *checker) scanBad(cl uint32, b []byte, free *runList) error {
+func (c *checker) scanBad(cl uint32, b []byte, free *tally) error {
 	if b == nil || allZero(b) {
 		return nil
 	}
@@ -125,25 +129,27 @@ func (c *checker) reportUpcase(r *vol.Report) {
 		r.Found(c.cat.Found("upcase-none", vol.Location{Path: "/"}, vol.Detail("%s", u.why)), vol.Always(c.newUpcase))
 		return
 	}
-	how := fixRestore
-	if u.standard {
-		how = fixSet
+	how, table := fixSet, standardUpcase()
+	switch {
+	case u.stored != nil:
+		table = u.stored
+	case !u.standard:
+		how = fixRestore
 	}
 	r.Found(c.cat.Found("upcase-table", c.slotLoc(c.sup.upcaseSlot), vol.Detail("%s", u.why), vol.Offer(how)), vol.Always(func() error {
-		if u.standard {
-			return c.upcaseFields(0)
+		if how == fixSet {
+			return c.upcaseFields(table, 0)
 		}
 		return c.restoreUpcase()
 	}))
 }
 
-// upcaseFields writes length and checksum of the standard table into its
-// entry, and the first cluster if that is not 0.
-func (c *checker) upcaseFields(first uint32) error {
-	std := standardUpcase()
+// upcaseFields writes length and checksum of a table into its entry, and the
+// first cluster if that is not 0.
+func (c *checker) upcaseFields(table []byte, first uint32) error {
 	return c.eachSlot(0, c.sup.upcaseSlot, 1, func(_ int, e entry) {
-		e.put32(offTableChecksum, tableChecksum(std))
-		e.put64(offDataLength, uint64(len(std)))
+		e.put32(offTableChecksum, tableChecksum(table))
+		e.put64(offDataLength, uint64(len(table)))
 		if first != 0 {
 			e.put32(offFirstCluster, first)
 		}
@@ -153,31 +159,34 @@ func (c *checker) upcaseFields(first uint32) error {
 // restoreUpcase writes the standard table where the table was, or into free
 // clusters where that place is too small.
 func (c *checker) restoreUpcase() error {
-	std := standardUpcase()
-	need, _ := c.g.ClustersFor(uint64(len(std)))
-	es := c.sup.upcase.extents
-	have := uint32(0)
-	for _, e := range es {
-		have += e.Len
-	}
-	first := uint32(0)
-	if have < need {
+	need, _ := c.g.ClustersFor(standardBytes)
+	es, rest := splitExtents(c.sup.upcase.extents, need)
+	if space.Units(es) < uint64(need) {
 		var err error
 		if es, err = c.takeRoom(need); err != nil {
 			return err
 		}
-		if err := c.markAll(es, true); err != nil {
-			return err
-		}
-		if err := c.tab.link(es); err != nil {
-			return err
-		}
-		first = es[0].Start
+		rest = nil
+	}
+	return c.writeUpcase(es, rest)
+}
+
+// writeUpcase writes the standard table into es, and gives rest back.
+func (c *checker) writeUpcase(es, rest []space.Extent) error {
+	std := standardUpcase()
+	if err := c.markAll(es, true); err != nil {
+		return err
+	}
+	if err := c.markAll(rest, false); err != nil {
+		return err
+	}
+	if err := c.tab.link(es); err != nil {
+		return err
 	}
 	if err := c.writeExtents(es, std); err != nil {
 		return err
 	}
-	return c.upcaseFields(first)
+	return c.upcaseFields(std, es[0].Start)
 }
 
 // writeExtents writes b to the clusters, padded with zeros.
@@ -195,48 +204,77 @@ func (c *checker) writeExtents(es []space.Extent, b []byte) error {
 
 // newUpcase makes an entry for the table, and the table.
 func (c *checker) newUpcase() error {
-	slot, err := c.rootSlots(1)
+	need, _ := c.g.ClustersFor(standardBytes)
+	es, err := c.takeRoom(need)
 	if err != nil {
 		return err
 	}
-	c.sup.upcaseSlot = slot
-	if err := c.eachSlot(0, slot, 1, func(_ int, e entry) { clear(e); e[0] = typeUpcase }); err != nil {
+	slots, err := c.rootRoom(1)
+	if err != nil {
 		return err
 	}
-	return c.restoreUpcase()
+	if err := c.useRootRoom(slots); err != nil {
+		return err
+	}
+	c.sup.upcaseSlot = slots.first
+	if err := c.eachSlot(0, slots.first, 1, func(_ int, e entry) { clear(e); e[0] = typeUpcase }); err != nil {
+		return err
+	}
+	return c.writeUpcase(es, nil)
 }
 
-// rootSlots is the first of n adjacent slots of the root that are not in use.
-// The root grows by a cluster where it is full.
-func (c *checker) rootSlots(n int32) (int32, error) {
+// rootSlots are slots of the root that may be used, and the cluster by which it
+// has to grow for that, if any.
+type rootSlots struct {
+	first int32
+	grow  []space.Extent
+}
+
+// rootRoom finds n adjacent slots of the root that are not in use. It writes
+// nothing.
+func (c *checker) rootRoom(n int32) (rootSlots, error) {
 	s := &dirScan{w: c.walk}
-	end, err := s.fill()
-	if err != nil {
-		return 0, err
+	if err := s.fill(); err != nil {
+		return rootSlots{}, err
 	}
 	run := int32(0)
-	for k := int32(0); k < end; k++ {
+	for k := int32(0); k < s.end; k++ {
 		if run++; s.slot(k).inUse() {
 			run = 0
 		}
 		if run == n {
-			return k - n + 1, nil
+			return rootSlots{first: k - n + 1}, nil
 		}
 	}
-	if int64(end+n)*entryLen <= s.dirBytes() {
-		return end, nil
+	hidden := false
+	err := s.eachBehind(func(_ int32, e entry) { hidden = hidden || e.inUse() })
+	if err != nil {
+		return rootSlots{}, err
+	}
+	if hidden || c.rootFault != nil {
+		return rootSlots{}, vol.ErrNotNow // that would come to light
+	}
+	if int64(s.end+n)*entryLen <= s.dirBytes() {
+		return rootSlots{first: s.end}, nil
+	}
+	grow, err := c.takeRoom(uint32((int64(n)*entryLen + c.g.ClusterSize - 1) / c.g.ClusterSize))
+	return rootSlots{first: s.end, grow: grow}, err
+}
+
+// useRootRoom makes the root as long as it has to be.
+func (c *checker) useRootRoom(s rootSlots) error {
+	if len(s.grow) == 0 {
+		return nil
+	}
+	if err := c.markAll(s.grow, true); err != nil {
+		return err
+	}
+	for _, e := range s.grow {
+		if err := c.d.Zero(c.g.ClusterRange(e.Start, e.Len)); err != nil {
+			return err
+		}
 	}
 	d := &c.walk.dirs[0]
-	es, err := c.takeRoom(1)
-	if err != nil {
-		return 0, err
-	}
-	if err := c.markAll(es, true); err != nil {
-		return 0, err
-	}
-	if err := c.d.Zero(c.g.ClusterRange(es[0].Start, 1)); err != nil {
-		return 0, err
-	}
-	d.extents = append(d.extents, es[0])
-	return end, c.tab.link(d.extents)
+	d.extents = append(d.extents[:len(d.extents):len(d.extents)], s.grow...)
+	return c.tab.link(d.extents)
 }

@@ -21,25 +21,27 @@ type specials struct {
 // is known which clusters are free.
 type upcaseState struct {
 	why      string
-	standard bool // its contents are the standard table
+	standard bool   // its contents are the standard table
+	stored   []byte // they are another one, which the hashes of names fit
 	extents  []space.Extent
 }
 
-// checkSpecials claims the root directory, finds the bitmap and the up-case
+// checkSpecials reads the root directory, finds the bitmap and the up-case
 // table, and follows their chains: both are FAT chains and may be in pieces.
+// They claim their clusters before the root claims its rest: a root whose chain
+// was hit must not take them.
 func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 	c.walk = newWalk(c)
 	c.upcase = standardTable()
-	root, err := c.claimRoot(r)
+	root, err := c.scoutRoot()
 	if err != nil {
 		return err
 	}
 	c.sup = specials{bitmapSlot: -1, upcaseSlot: -1}
-	for k := int32(0); k < root.slots(); k++ {
-		e := root.slot(k)
-		switch {
-		case e.isEnd():
-			k = root.slots()
+	for k := int32(0); k < root.end; k++ {
+		switch e := root.slot(k); {
+		case root.retypes(k):
+			k += int32(e[offSecondaryCount]) // a File entry whose type was hit
 		case e.kind() == typeBitmap:
 			c.bitmapEntry(r, root, k)
 		case e.kind() == typeUpcase:
@@ -52,35 +54,56 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 	if err := c.findUpcase(r, root); err != nil {
 		return err
 	}
+	if root, err = c.claimRoot(r); err != nil {
+		return err
+	}
 	c.labelsAndGUIDs(r, root)
 	return nil
+}
+
+// scoutRoot reads the root, as far as its chain goes, and claims nothing but
+// its first cluster.
+func (c *checker) scoutRoot() (*dirScan, error) {
+	w := newWalk(c)
+	ch, err := w.claimChain(c.g.RootCluster, 0)
+	if err != nil {
+		return nil, err
+	}
+	c.walk.claimed.SetNew(c.g.RootCluster - firstCluster)
+	c.walk.dirs = append(c.walk.dirs, dirNode{start: c.g.RootCluster, extents: ch.extents})
+	c.walk.byStart[c.g.RootCluster] = 0
+	s := &dirScan{w: c.walk}
+	return s, s.fill()
 }
 
 // claimRoot follows the root's chain and reads it up to its end mark.
 func (c *checker) claimRoot(r *vol.Report) (*dirScan, error) {
 	w := c.walk
-	ch, err := w.claimChain(c.g.RootCluster, 0)
+	var ch chain
+	ch.add(c.g.RootCluster)
+	v, err := c.tab.get(c.g.RootCluster)
+	if err == nil && v != fatEOC {
+		err = w.extend(&ch, v, 0)
+	}
 	if err != nil {
 		return nil, err
 	}
-	w.dirs = append(w.dirs, dirNode{start: c.g.RootCluster, extents: ch.extents})
-	w.byStart[c.g.RootCluster] = 0
+	w.dirs[0].extents = ch.extents
 	s := &dirScan{w: w}
-	end, err := s.fill()
-	if err != nil {
-		return nil, err
+	if err := s.fill(); err != nil || ch.end == endGood {
+		return s, err
 	}
-	if ch.end != endGood {
-		slug, how := "chain-broken", fixTruncate
-		if ch.end == endLoop {
-			slug = "chain-loop"
-		}
-		if end < s.slots() {
-			how = fixSet // the end mark comes before the fault: nothing is missing
-		}
-		r.Found(c.cat.Found(slug, vol.Location{Path: "/", Cluster: ch.last}, vol.Offer(how), vol.Detail("after %d clusters it leads to %#x", ch.n, ch.stop)),
-			vol.Always(func() error { return c.tab.set(ch.last, fatEOC) }))
+	f := &streamFault{stream: stream{kind: ofRoot, isDir: true, start: c.g.RootCluster}, chain: ch, slug: "chain-broken"}
+	if ch.end == endLoop {
+		f.slug = "chain-loop"
 	}
+	if s.end == s.slots() {
+		c.rootFault = f // until it is known what is lost
+		return s, nil
+	}
+	// The end mark comes before the fault: nothing is missing.
+	r.Found(c.cat.Found(f.slug, c.streamLoc(&f.stream, ch.last), vol.Offer(fixSet), vol.Detail("%s", f.describe(c.g))),
+		vol.Always(func() error { return c.tab.set(ch.last, fatEOC) }))
 	return s, nil
 }
 
@@ -117,11 +140,26 @@ func (c *checker) upcaseEntry(r *vol.Report, k int32) {
 	c.sup.upcaseSlot = k
 }
 
+// unlike reports whether nothing in a directory is like an entry.
+func (s *dirScan) unlike() bool {
+	for k := int32(0); k < s.end; k++ {
+		switch s.slot(k).kind() {
+		case typeBitmap, typeUpcase, typeLabel, typeFile, typeGUID:
+			return false
+		}
+	}
+	return true
+}
+
 // findBitmap makes c.bits. Without it nothing can be checked or repaired.
 func (c *checker) findBitmap(r *vol.Report, root *dirScan) error {
 	k := c.sup.bitmapSlot
 	if k < 0 {
-		r.Found(c.cat.Found("bitmap-none", vol.Location{Path: "/"}, vol.Detail("the root directory has no entry of type 0x81")), nil)
+		slug, why := "bitmap-none", "the root directory has no entry of type 0x81"
+		if root.unlike() {
+			slug, why = "root-unreadable", textf("none of the %d slots up to its end mark holds an entry that is known", root.end)
+		}
+		r.Found(c.cat.Found(slug, vol.Location{Path: "/", Cluster: c.g.RootCluster}, vol.Detail("%s", why)), nil)
 		return vol.ErrStop
 	}
 	e := root.slot(k)
@@ -165,19 +203,16 @@ func (c *checker) tableClusters(r *vol.Report, slug string, slot int32, first, n
 		if !c.g.Valid(ch.last+1) || uint64(ch.last)+uint64(left) > uint64(c.g.Last()) {
 			return nil, nil
 		}
-		rest := c.walk.claimRun(ch.last+1, left)
-		if rest.n != left {
+		if !c.walk.isFree(ch.last+1, left) {
 			return nil, nil
 		}
+		c.walk.claimRun(ch.last+1, left)
 		es[len(es)-1].Len += left
 	}
 	r.Found(c.cat.Found(slug, c.slotLoc(slot), vol.Detail("after %d of %d clusters it leads to %#x", ch.n, need, ch.stop)),
 		vol.Always(func() error { return c.tab.link(es) }))
 	return es, nil
 }
-
-// maxUpcase bounds a table: 65536 units, none compressed.
-const maxUpcase = 2 << 16
 
 // findUpcase loads the up-case table. Where it cannot be believed the standard
 // table, which nearly all volumes have, takes its place for this check.
@@ -190,7 +225,7 @@ func (c *checker) findUpcase(r *vol.Report, root *dirScan) error {
 	e := root.slot(k)
 	length := e.length()
 	state := &c.sup.upcase
-	if length == 0 || length > maxUpcase {
+	if length == 0 || length > maxUpcaseBytes {
 		state.why = textf("its length is %d", length)
 		length = uint64(len(standardUpcase()))
 	}
@@ -204,13 +239,13 @@ func (c *checker) findUpcase(r *vol.Report, root *dirScan) error {
 		return nil
 	}
 	state.extents = es
-	return c.judgeUpcase(e, length)
+	return c.judgeUpcase(root, e, length)
 }
 
 // judgeUpcase reads the table and holds it against its checksum.
-func (c *checker) judgeUpcase(e entry, length uint64) error {
+func (c *checker) judgeUpcase(root *dirScan, e entry, length uint64) error {
 	state := &c.sup.upcase
-	raw, err := c.readExtents(state.extents, maxUpcase)
+	raw, err := c.readExtents(state.extents, maxUpcaseBytes)
 	if err != nil {
 		return err
 	}
@@ -224,14 +259,30 @@ func (c *checker) judgeUpcase(e entry, length uint64) error {
 	switch sum := tableChecksum(raw); {
 	case err != nil:
 		state.why = err.Error()
-	case sum != e.u32(offTableChecksum):
-		state.why = textf("its checksum is %#x, should be %#x", e.u32(offTableChecksum), sum)
 	case !t.mandatoryOK():
 		state.why = "its first 128 entries are not what they must be"
+	case sum != e.u32(offTableChecksum):
+		state.why = textf("its checksum is %#x, should be %#x", e.u32(offTableChecksum), sum)
+		if !state.standard && c.hashFits(root, t) > c.hashFits(root, c.upcase) {
+			c.upcase, state.stored = t, raw
+		}
 	default:
 		c.upcase = t
 	}
 	return nil
+}
+
+// hashFits counts the names in the root whose hash fits a table.
+func (c *checker) hashFits(root *dirScan, t *upcaseTable) (n int) {
+	for k := int32(0); k+minFileSets < root.end; k++ {
+		st := root.slot(k + 1)
+		length := int(st[offNameLength])
+		if root.slot(k).kind() == typeFile && st.kind() == typeStream && k+1+need(length) < root.end &&
+			t.hash(root.units(k, length, nil)) == st.u16(offNameHash) {
+			n++
+		}
+	}
+	return n
 }
 
 // readExtents is what the clusters hold, up to limit bytes.
@@ -252,11 +303,11 @@ func (c *checker) readExtents(es []space.Extent, limit int64) ([]byte, error) {
 // labelsAndGUIDs looks at the optional entries of the root.
 func (c *checker) labelsAndGUIDs(r *vol.Report, root *dirScan) {
 	labels, guids := 0, 0
-	for k := int32(0); k < root.slots(); k++ {
+	for k := int32(0); k < root.end; k++ {
 		e := root.slot(k)
 		switch {
-		case e.isEnd():
-			return
+		case root.retypes(k):
+			k += int32(e[offSecondaryCount])
 		case e.kind() == typeLabel:
 			if labels++; labels > 1 {
 				r.Found(c.cat.Found("label-twice", c.slotLoc(k)), vol.Always(func() error { return c.removeSlots(0, k, 1) }))

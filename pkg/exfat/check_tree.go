@@ -12,11 +12,11 @@ import (
 // bitmap in bulk, and reports what is wrong with entry sets and with chains.
 // Clusters claimed twice are for the pass after it.
 func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
-	w := c.walk
-	w.progress = r.Progress
-	if err := w.run(ctx); err != nil {
+	if err := c.walkTree(ctx, r); err != nil {
 		return err
 	}
+	w := c.walk
+	w.unsettled()
 	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
 	c.stats.Directories = uint64(len(w.dirs) - 1)
 	c.stats.BytesRead += w.bytesRead
@@ -27,26 +27,59 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 		c.reportNote(r, &w.notes[i])
 	}
 	for i := range w.ends {
-		c.reportEnd(r, &w.ends[i])
+		if err := c.reportEnd(r, &w.ends[i]); err != nil {
+			return err
+		}
+	}
+	if c.rootFault != nil {
+		w.faults = append(w.faults, *c.rootFault)
 	}
 	for i := range w.faults {
-		c.reportFault(r, &w.faults[i])
+		if err := c.reportFault(r, &w.faults[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (c *checker) reportEnd(r *vol.Report, n *endNote) {
-	loc := vol.Location{Path: c.walk.path(n.dir), Range: dev.Range{Off: c.walk.slotOff(n.dir, n.slot), Len: entryLen}}
-	offers := []string{fixRemove}
-	if n.whole {
-		offers = []string{fixReveal, fixRemove}
+// maxWalks bounds how often the tree is walked to find who has the better
+// claim to a cluster.
+const maxWalks = 4
+
+// walkTree makes c.walk.
+func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
+	start := c.walk.again()
+	for range maxWalks {
+		c.walk = start.again()
+		c.walk.progress = r.Progress
+		if err := c.walk.run(ctx); err != nil {
+			return err
+		}
+		again := start.again()
+		weigh, ok := c.findUsurpers(again)
+		if !ok {
+			return nil
+		}
+		if err := again.run(ctx); err != nil {
+			return err
+		}
+		found, err := weigh()
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		if c.usurpers == nil {
+			c.usurpers = map[int64]bool{}
+		}
+		for off := range found {
+			c.usurpers[off] = true
+		}
 	}
-	r.Found(c.cat.Found("after-end", loc, vol.Offer(offers...), vol.Detail("%d slots in use behind slot %d", n.n, n.end)), c.behindFix(n))
+	return nil
 }
 
 // streamLoc is where a stream's entry is.
 func (c *checker) streamLoc(s *stream, cluster uint32) vol.Location {
-	if s.root {
+	if s.kind == ofRoot {
 		return vol.Location{Path: "/", Cluster: cluster}
 	}
 	return vol.Location{Path: c.walk.pathIn(s.ref.dir, c.nameAt(s)), Cluster: cluster,
@@ -58,11 +91,9 @@ func (c *checker) nameAt(s *stream) string {
 	if s.name != "" {
 		return s.name
 	}
-	set := make([]byte, int(s.ref.n)*entryLen)
-	for i := int32(0); i < s.ref.n; i++ {
-		if _, err := c.d.ReadAt(set[int(i)*entryLen:int(i+1)*entryLen], c.walk.slotOff(s.ref.dir, s.ref.slot+i)); err != nil {
-			return ""
-		}
+	set, err := c.readSet(s.ref)
+	if err != nil || entry(set).kind() != typeFile || len(set) < 3*entryLen {
+		return ""
 	}
 	return decodeUnits(setUnits(set))
 }
@@ -70,38 +101,83 @@ func (c *checker) nameAt(s *stream) string {
 // reportFault reports a stream whose clusters do not fit its length. Where
 // clusters that belong to nobody continue it, linking them is offered before
 // cutting.
-func (c *checker) reportFault(r *vol.Report, f *streamFault) {
-	if f.vendor {
-		r.Found(c.cat.Found("vendor-clusters", c.streamLoc(&f.stream, f.start), vol.Detail("cluster %d, %d bytes", f.start, f.length)), c.dropVendor(&f.stream))
-		return
+func (c *checker) reportFault(r *vol.Report, f *streamFault) error {
+	if f.kind == ofVendor {
+		r.Found(c.cat.Found("vendor-clusters", c.streamLoc(&f.stream, f.start), vol.Detail("cluster %d, %d bytes", f.start, f.length)),
+			c.ofSettled(&f.stream, c.dropVendor(&f.stream)))
+		return nil
 	}
-	slug := f.slug
+	if f.hit {
+		moved := streamFault{stream: f.stream, slug: "start-invalid"}
+		run, err := c.lost.match(&moved)
+		if err != nil {
+			return err
+		}
+		if len(run) > 0 {
+			c.foundFault(r, &moved, []string{fixRejoin}, run)
+			return nil
+		}
+	}
+	if f.slug == "" {
+		return nil
+	}
+	offers, run, err := c.offersFor(f)
+	if err == nil {
+		c.foundFault(r, f, offers, run)
+	}
+	return err
+}
+
+// foundFault reports a stream, with the repairs that are possible and the lost
+// clusters that they take.
+func (c *checker) foundFault(r *vol.Report, f *streamFault, offers []string, run []space.Extent) {
 	cluster := f.last
 	if cluster == 0 {
 		cluster = f.start
 	}
-	offers := []string{}
-	run := space.Extent{}
+	fd := c.cat.Found(f.slug, c.streamLoc(&f.stream, cluster), vol.Offer(offers...), vol.Detail("%s", f.describe(c.g)))
+	for _, e := range run {
+		fd.Related = append(fd.Related, vol.Location{Cluster: e.Start, Range: c.g.ClusterRange(e.Start, e.Len)})
+	}
+	r.Found(fd, c.ofSettled(&f.stream, func(_ context.Context, rep vol.Repair) error { return c.fixFault(f, run, rep.Name) }))
+}
+
+// offersFor are the repairs that are possible, and the lost clusters that they
+// take.
+func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent, err error) {
 	switch {
-	case slug == "empty-with-clusters":
-		offers = []string{fixClear}
-	case slug == "clusters-beyond-length":
+	case f.slug == f.mended && f.slug == "valid-length":
+		return []string{fixKeep}, nil, nil
+	case f.slug == f.mended:
+		return []string{fixSet}, nil, nil
+	case f.slug == "empty-with-clusters":
+		return []string{fixClear}, nil, nil
+	case f.slug == "clusters-beyond-length":
 		offers = []string{fixTruncate}
-	default:
-		if run = c.lostFor(f); run.Len > 0 {
-			offers = append(offers, fixRejoin)
+		if f.sealed {
+			return offers, nil, nil
 		}
-		offers = append(offers, fixTruncate)
+		// Its entry was hit: the length may be what is wrong.
+		if run, err = c.lost.take(c.lost.chain(f.stop, 0)); len(run) > 0 {
+			offers = []string{fixKeep, fixTruncate}
+		}
+		return offers, run, err
+	case f.end == endLong:
+		return []string{fixSet}, nil, nil // all of the file is there
 	}
-	fd := c.cat.Found(slug, c.streamLoc(&f.stream, cluster), vol.Offer(offers...))
-	fd.Detail = f.describe(c.g)
-	if run.Len > 0 {
-		fd.Related = []vol.Location{{Cluster: run.Start, Range: c.g.ClusterRange(run.Start, run.Len)}}
+	if run, err = c.lost.match(f); err != nil {
+		return nil, nil, err
 	}
-	r.Found(fd, func(_ context.Context, rep vol.Repair) error { return c.fixFault(f, run, rep.Name) })
+	if len(run) > 0 {
+		offers = append(offers, fixRejoin)
+	}
+	return append(offers, fixTruncate), run, nil
 }
 
 func (f *streamFault) describe(g *Geometry) string {
+	if f.slug == f.mended {
+		return f.describeMended(g)
+	}
 	switch f.slug {
 	case "empty-with-clusters", "start-invalid":
 		return textf("cluster %d, length %d", f.start, f.length)
@@ -113,21 +189,60 @@ func (f *streamFault) describe(g *Geometry) string {
 	return textf("after %d clusters, at %d, it leads to %#x; the length takes %d", f.n, f.last, f.stop, f.need)
 }
 
-// fixFault carries out a repair of a stream.
-func (c *checker) fixFault(f *streamFault, run space.Extent, how string) error {
-	switch how {
-	case fixClear:
-		return c.editStream(&f.stream, func(e entry) { e.put(0, 0); e.put64(offValidLength, 0) })
-	case fixRejoin:
-		return c.rejoin(f, run)
+func (f *streamFault) describeMended(g *Geometry) string {
+	switch {
+	case f.slug == "directory-attribute":
+		return "it holds entries"
+	case f.slug != "no-fat-chain":
+		return textf("%d bytes were written, and that is what the clusters are for", f.length)
+	case f.noFat:
+		return textf("%d clusters from %d on follow each other", f.need, f.start)
 	}
-	if f.slug == "clusters-beyond-length" {
+	return textf("the FAT has %d clusters for it from %d on", f.need, f.start)
+}
+
+// fixFault carries out a repair of a stream.
+func (c *checker) fixFault(f *streamFault, run []space.Extent, how string) error {
+	switch {
+	case f.slug == f.mended:
+		return c.fixMended(f)
+	case how == fixClear:
+		return c.editStream(&f.stream, func(e entry) { e.put(0, 0); e.put64(offValidLength, 0) })
+	case how == fixRejoin:
+		return c.rejoin(f, run)
+	case how == fixKeep:
+		n := uint64(f.n) + space.Units(run)
+		return c.editStream(&f.stream, func(e entry) {
+			e.put64(offDataLength, n*uint64(c.g.ClusterSize))
+			if f.isDir {
+				e.put64(offValidLength, e.length())
+			}
+		})
+	case how == fixSet:
+		return c.tab.set(f.last, fatEOC)
+	case f.slug == "clusters-beyond-length":
 		if err := c.freeTail(f); err != nil {
 			return err
 		}
 		return c.tab.set(f.last, fatEOC)
 	}
 	return c.cutStream(&f.stream, f.n, f.last)
+}
+
+// fixMended makes an entry say what it is taken to have said.
+func (c *checker) fixMended(f *streamFault) error {
+	if f.slug == "directory-attribute" {
+		return c.editSet(f.ref, func(set []byte) {
+			entry(set).put16(offAttributes, entry(set).attributes()|attrDirectory)
+		})
+	}
+	return c.editStream(&f.stream, func(e entry) {
+		e.put64(offDataLength, f.length)
+		e[offSecFlags] &^= secNoFatChain
+		if f.noFat {
+			e[offSecFlags] |= secNoFatChain
+		}
+	})
 }
 
 // editStream changes the entry that holds the allocation of s.
@@ -139,7 +254,7 @@ func (c *checker) editStream(s *stream, change func(e entry)) error {
 // cutStream ends a stream after its first n clusters, of which last is the
 // last.
 func (c *checker) cutStream(s *stream, n, last uint32) error {
-	if s.root {
+	if s.kind == ofRoot {
 		return c.tab.set(last, fatEOC)
 	}
 	if n > 0 && !s.noFat {
@@ -189,9 +304,18 @@ func (c *checker) freeTail(f *streamFault) error {
 	return nil
 }
 
-// dropVendor takes the vendor allocation out of its set.
+// dropVendor takes a vendor allocation out of its set.
 func (c *checker) dropVendor(s *stream) vol.Fix {
 	return vol.Always(func() error {
-		return c.editSet(s.ref, func(set []byte) { dropSecondary(set, int(s.at-s.ref.slot)) })
+		return c.editSet(s.ref, func(set []byte) {
+			gone := false
+			dropSecondaries(set, func(_ int, e entry) bool {
+				if gone || e.kind() != typeVendAll || e.first() != s.start || e.length() != s.length {
+					return false
+				}
+				gone = true
+				return true
+			})
+		})
 	})
 }

@@ -3,7 +3,6 @@ package exfat
 import (
 	"fmt"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -14,16 +13,6 @@ type setNote struct {
 	name   string
 	detail string
 	value  uint64 // what the repair writes, where it is a number
-	offer  []string
-}
-
-// endNote is a directory with entries in use behind its end mark.
-type endNote struct {
-	dir   int32
-	end   int32 // slot of the mark
-	slot  int32 // first slot behind it that is in use
-	n     int32
-	whole bool // all of it is entry sets whose checksums fit
 }
 
 // dirScan is one directory as it was read: the slots up to its end mark, the
@@ -32,6 +21,7 @@ type dirScan struct {
 	w       *walk
 	dir     int32
 	buf     []byte
+	end     int32    // slot of the end mark, or the first that is not there
 	sets    []setRef // file sets that have a name
 	lens    []uint8  // their name lengths
 	streams []stream
@@ -40,7 +30,8 @@ type dirScan struct {
 
 	read  int64
 	files uint64
-	odd   int // slots that look like anything but entries
+	odd   int    // slots that look like anything but entries
+	were  string // the types that a set has on the disk, where they were hit
 }
 
 // readPiece is how much of a directory is read at a time: up to its end mark,
@@ -50,22 +41,17 @@ const readPiece = 64 << 10
 // scan reads directory i and looks at every slot once.
 func (w *walk) scan(i int32) (*dirScan, error) {
 	s := &dirScan{w: w, dir: i}
-	end, err := s.fill()
-	if err != nil {
+	if err := s.fill(); err != nil {
 		return nil, err
 	}
-	for k := int32(0); k < end; {
-		n, err := s.one(k)
-		if err != nil {
-			return nil, err
-		}
-		k += n
+	for k := int32(0); k < s.end; {
+		k += s.one(k)
 	}
 	if s.isGarbage() {
 		s.giveUp()
 		return s, nil
 	}
-	if err := s.behindEnd(end); err != nil {
+	if err := s.behindEnd(); err != nil {
 		return nil, err
 	}
 	if !w.quiet {
@@ -74,8 +60,8 @@ func (w *walk) scan(i int32) (*dirScan, error) {
 	return s, nil
 }
 
-// fill reads the directory up to its end mark, and returns the slot of that.
-func (s *dirScan) fill() (int32, error) {
+// fill reads the directory up to its end mark.
+func (s *dirScan) fill() error {
 	d := &s.w.dirs[s.dir]
 	left := s.dirBytes()
 	for _, e := range d.extents {
@@ -86,18 +72,20 @@ func (s *dirScan) fill() (int32, error) {
 			from := len(s.buf)
 			s.buf = append(s.buf, make([]byte, n)...)
 			if _, err := s.w.c.d.ReadAt(s.buf[from:], r.Off); err != nil {
-				return 0, err
+				return err
 			}
 			s.read += n
 			for k := from; k < len(s.buf); k += entryLen {
 				if s.buf[k] == typeEnd {
-					return int32(k / entryLen), nil
+					s.end = int32(k / entryLen)
+					return nil
 				}
 			}
 			r.Off, r.Len, left = r.Off+n, r.Len-n, left-n
 		}
 	}
-	return int32(len(s.buf) / entryLen), nil
+	s.end = s.slots()
+	return nil
 }
 
 // dirBytes is how much of the directory's clusters may hold entries.
@@ -125,21 +113,32 @@ func (s *dirScan) note(slug string, slot, n int32, name string, format string, a
 }
 
 // one looks at the entry in slot k and returns how many slots belong to it.
-func (s *dirScan) one(k int32) (int32, error) {
+func (s *dirScan) one(k int32) int32 {
 	e := s.slot(k)
 	switch {
-	case !e.inUse():
-		return 1, nil
 	case e.kind() == typeFile:
-		return s.fileSet(k), nil
+		return s.fileSet(k)
+	case s.retype(k):
+		return s.fileSet(k)
+	case !e.inUse():
+		return 1
 	case e.isSecondary():
-		n := s.secondaries(k-1, maxSecondary)
+		n := s.stray(k)
 		s.odd += int(n)
 		s.note("stray-secondary", k, n, "", "type %#02x", e.kind())
-		return n, nil
+		return n
 	default:
-		return s.otherPrimary(k, e), nil
+		return s.otherPrimary(k, e)
 	}
+}
+
+// stray is how many secondary entries from slot k on belong to no set.
+func (s *dirScan) stray(k int32) int32 {
+	n := int32(1)
+	for n < maxSecondary && k+n < s.end && s.slot(k+n).isSecondary() && !s.retypes(k+n) {
+		n++
+	}
+	return n
 }
 
 // secondaries is how many secondary entries follow slot k, at most limit.
@@ -154,7 +153,6 @@ func (s *dirScan) secondaries(k, limit int32) int32 {
 // otherPrimary is a primary entry other than a file's. Those of the root are
 // looked at by the pass before; here it matters that they stand nowhere else.
 func (s *dirScan) otherPrimary(k int32, e entry) int32 {
-	n := int32(1)
 	switch e.kind() {
 	case typeBitmap, typeUpcase, typeLabel, typeGUID:
 		if !s.isRoot() {
@@ -165,9 +163,10 @@ func (s *dirScan) otherPrimary(k int32, e entry) int32 {
 		s.note("texfat-padding", k, 1, "", "")
 		return 1
 	}
-	n += s.secondaries(k, int32(e[offSecondaryCount]))
+	n := 1 + s.secondaries(k, int32(e[offSecondaryCount]))
 	if e.isBenign() {
 		// §8.2: what is not known and benign is ignored, and not to be changed.
+		s.addBenign(k, n)
 		return n
 	}
 	s.odd++
@@ -186,102 +185,6 @@ func (s *dirScan) giveUp() {
 	odd := s.odd
 	*s = dirScan{w: s.w, dir: s.dir, read: s.read}
 	s.note("directory-garbage", 0, 0, "", "%d slots cannot be entries", odd)
-}
-
-// behindEnd looks at what lies behind the end mark, in bulk: holes are not
-// read, and nothing is kept.
-func (s *dirScan) behindEnd(end int32) error {
-	if s.w.quiet {
-		return nil
-	}
-	note := endNote{dir: s.dir, end: end, whole: true}
-	tail := &tailScan{note: &note}
-	for k := end; k < s.slots(); k++ {
-		tail.slot(k, s.slot(k))
-	}
-	pos := int64(len(s.buf))
-	var at int64
-	left := s.dirBytes()
-	for _, e := range s.w.dirs[s.dir].extents {
-		r := s.w.c.g.ClusterRange(e.Start, e.Len)
-		r.Len = min(r.Len, left-at)
-		from := max(0, min(r.Len, pos-at))
-		err := s.readTail(dev.Range{Off: r.Off + from, Len: r.Len - from}, int32((at+from)/entryLen), tail)
-		if err != nil {
-			return err
-		}
-		at += r.Len
-	}
-	tail.finish()
-	if note.n > 0 {
-		s.ends = append(s.ends, note)
-	}
-	return nil
-}
-
-// readTail goes through r, whose first slot is k.
-func (s *dirScan) readTail(r dev.Range, k int32, t *tailScan) error {
-	buf := make([]byte, min(readPiece, r.Len))
-	for r.Len > 0 {
-		data := s.w.c.d.NextData(r.Off)
-		if data.Empty() || data.Off >= r.End() {
-			return nil
-		}
-		if skip := (data.Off - r.Off) / entryLen * entryLen; skip > 0 {
-			r.Off, r.Len, k = r.Off+skip, r.Len-skip, k+int32(skip/entryLen)
-		}
-		n := min(r.Len, int64(len(buf)))
-		if _, err := s.w.c.d.ReadAt(buf[:n], r.Off); err != nil {
-			return err
-		}
-		s.read += n
-		if !allZero(buf[:n]) {
-			for o := int64(0); o < n; o += entryLen {
-				t.slot(k+int32(o/entryLen), entry(buf[o:o+entryLen]))
-			}
-		}
-		r.Off, r.Len, k = r.Off+n, r.Len-n, k+int32(n/entryLen)
-	}
-	return nil
-}
-
-// tailScan judges the slots behind an end mark: whether they are whole sets.
-type tailScan struct {
-	note *endNote
-	left int // secondaries of the set that are still to come
-	want uint16
-	sum  uint16
-}
-
-func (t *tailScan) slot(k int32, e entry) {
-	if !e.inUse() {
-		if t.left > 0 {
-			t.note.whole, t.left = false, 0
-		}
-		return
-	}
-	if t.note.n++; t.note.n == 1 {
-		t.note.slot = k
-	}
-	switch {
-	case t.left > 0 && e.isSecondary():
-		for _, b := range e {
-			t.sum = rotate16(t.sum) + uint16(b)
-		}
-		if t.left--; t.left == 0 && t.sum != t.want {
-			t.note.whole = false
-		}
-	case t.left == 0 && e.kind() == typeFile && e[offSecondaryCount] >= minFileSets:
-		t.left, t.want, t.sum = int(e[offSecondaryCount]), e.u16(offSetChecksum), setChecksum(e)
-	default:
-		t.note.whole, t.left = false, 0
-	}
-}
-
-func (t *tailScan) finish() {
-	if t.left > 0 {
-		t.note.whole = false
-	}
 }
 
 // units appends the name of the set at ref, of n units, to dst.

@@ -1,7 +1,6 @@
 package exfat
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -12,8 +11,11 @@ func textf(format string, args ...any) string { return fmt.Sprintf(format, args.
 // eachSlot changes n slots one by one: they need not be adjacent on the disk.
 func (c *checker) eachSlot(dir, slot, n int32, change func(i int, e entry)) error {
 	for i := int32(0); i < n; i++ {
-		err := c.patch(c.walk.slotOff(dir, slot+i), entryLen, func(b []byte) { change(int(i), entry(b)) })
-		if err != nil {
+		off := c.walk.slotOff(dir, slot+i)
+		if off == 0 {
+			return vol.ErrNotNow
+		}
+		if err := c.patch(off, entryLen, func(b []byte) { change(int(i), entry(b)) }); err != nil {
 			return err
 		}
 	}
@@ -23,22 +25,29 @@ func (c *checker) eachSlot(dir, slot, n int32, change func(i int, e entry)) erro
 // editSet changes the slots of a set and gives it the checksum that is right
 // then, so that every repair of a set leaves a whole one.
 func (c *checker) editSet(ref setRef, change func(set []byte)) error {
-	set := make([]byte, int(ref.n)*entryLen)
-	at := func(i int32) []byte { return set[int(i)*entryLen : int(i+1)*entryLen] }
-	for i := int32(0); i < ref.n; i++ {
-		if _, err := c.d.ReadAt(at(i), c.walk.slotOff(ref.dir, ref.slot+i)); err != nil {
-			return err
-		}
+	set, err := c.readSet(ref)
+	if err != nil {
+		return err
 	}
 	change(set)
 	n := min(int(set[offSecondaryCount])+1, int(ref.n))
 	entry(set).put16(offSetChecksum, setChecksum(set[:n*entryLen]))
+	return c.eachSlot(ref.dir, ref.slot, ref.n, func(i int, e entry) { copy(e, set[i*entryLen:]) })
+}
+
+// readSet is a set as it is on the device by now.
+func (c *checker) readSet(ref setRef) ([]byte, error) {
+	set := make([]byte, int(ref.n)*entryLen)
 	for i := int32(0); i < ref.n; i++ {
-		if _, err := c.d.WriteAt(at(i), c.walk.slotOff(ref.dir, ref.slot+i)); err != nil {
-			return err
+		off := c.walk.slotOff(ref.dir, ref.slot+i)
+		if off == 0 {
+			return nil, vol.ErrNotNow
+		}
+		if _, err := c.d.ReadAt(set[int(i)*entryLen:int(i+1)*entryLen], off); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return set, nil
 }
 
 // streamOf is the Stream Extension of a set.
@@ -58,17 +67,16 @@ func (c *checker) noteFix(n *setNote) vol.Fix {
 		if n.value == 0 {
 			return remove
 		}
-		return edit(func(set []byte) { dropSecondary(set, int(n.value)) })
+		return edit(func(set []byte) {
+			from := int(2 + need(int(streamOf(set)[offNameLength])))
+			dropSecondaries(set, func(i int, e entry) bool { return i >= from && !e.isBenign() })
+		})
 	case "set-checksum":
 		return edit(func([]byte) {})
 	case "set-count":
 		return edit(func(set []byte) { set[offSecondaryCount] = byte(n.value) })
-	case "name-entry":
-		return edit(func(set []byte) {
-			for k := 2; k < 2+int(n.value); k++ {
-				set[k*entryLen] = typeName
-			}
-		})
+	case "entry-type":
+		return edit(func(set []byte) { putTypes(set, int32(n.value)) })
 	case "name-length":
 		return edit(func(set []byte) {
 			streamOf(set)[offNameLength] = byte(n.value)
@@ -91,6 +99,8 @@ func (c *checker) noteFix(n *setNote) vol.Fix {
 		return edit(func(set []byte) { streamOf(set)[offSecFlags] &^= secNoFatChain })
 	case "alloc-possible":
 		return edit(func(set []byte) { streamOf(set)[offSecFlags] |= secAllocPossible })
+	case "directory-too-long":
+		return vol.Always(func() error { return c.shortenDir(n.ref) })
 	case "directory-garbage":
 		return vol.Always(func() error { return c.dirToFile(n.ref.dir) })
 	}
@@ -115,19 +125,24 @@ func setUnits(set []byte) []uint16 {
 	return u
 }
 
-// dropSecondary takes entry k out of a set: those behind it move up, and the
-// slot that becomes free is marked so.
-func dropSecondary(set []byte, k int) {
-	last := int(set[offSecondaryCount])
-	gone := set[k*entryLen]
-	copy(set[k*entryLen:], set[(k+1)*entryLen:(last+1)*entryLen])
-	tail := set[last*entryLen : (last+1)*entryLen]
-	clear(tail)
-	tail[0] = gone &^ typeInUse
-	if tail[0] == typeEnd {
-		tail[0] = 1
+// dropSecondaries takes entries out of a set: those behind them move up, and
+// the slots that become free are marked so.
+func dropSecondaries(set []byte, drop func(i int, e entry) bool) {
+	n := min(int(set[offSecondaryCount]), len(set)/entryLen-1)
+	kept := 0
+	for i := 1; i <= n; i++ {
+		e := entry(set[i*entryLen : (i+1)*entryLen])
+		if !drop(i, e) {
+			kept++
+			copy(set[kept*entryLen:], e)
+		}
 	}
-	set[offSecondaryCount]--
+	for i := kept + 1; i <= n; i++ {
+		e := set[i*entryLen : (i+1)*entryLen]
+		clear(e)
+		e[0] = typeName &^ typeInUse
+	}
+	set[offSecondaryCount] = byte(kept)
 }
 
 // dirToFile makes a file of a directory whose clusters hold something else.
@@ -142,14 +157,17 @@ func (c *checker) dirToFile(dir int32) error {
 // reportNote turns what a set shows into a finding.
 func (c *checker) reportNote(r *vol.Report, n *setNote) {
 	w := c.walk
+	if w.mended[n.ref] && (n.slug == "valid-length" || n.slug == "directory-valid" || n.slug == "directory-length") {
+		return // it is the length that is wrong
+	}
 	loc := vol.Location{Path: w.path(n.ref.dir)}
 	if n.name != "" {
 		loc.Path = w.pathIn(n.ref.dir, n.name)
 	}
 	loc.Range.Off, loc.Range.Len = w.slotOff(n.ref.dir, n.ref.slot), int64(max(1, n.ref.n))*entryLen
 	f := c.cat.Found(n.slug, loc)
-	f.Detail, f.Offer = n.detail, n.offer
-	r.Found(f, c.noteFix(n))
+	f.Detail = n.detail
+	r.Found(f, c.ifSettled(n.ref.dir, n.ref.slot+max(1, n.ref.n)-1, c.noteFix(n)))
 }
 
 // cleanUnits replaces what a name must not hold by an underscore.
@@ -171,6 +189,10 @@ func (c *checker) rename(n *setNote) error {
 	if err != nil {
 		return err
 	}
+	if c.renamed[n.ref] {
+		return vol.ErrNotNow // it may be unique by now
+	}
+	c.renamed[n.ref] = true
 	return c.editSet(n.ref, func(set []byte) {
 		u := setUnits(set)
 		if n.slug != "name-twice" {
@@ -221,43 +243,10 @@ func (c *checker) nameSet(dir int32) (*nameSet, error) {
 		ns.Add(s.units(ref.slot, int(s.lens[i]), nil))
 	}
 	if c.names == nil {
-		c.names = map[int32]*nameSet{}
+		c.names, c.renamed = map[int32]*nameSet{}, map[setRef]bool{}
 	}
 	c.names[dir] = ns
 	return ns, nil
 }
 
 type nameSet = vol.NameSet
-
-// behindFix mends a directory with entries behind its end mark: they are shown
-// by marking the slots of the gap as unused instead of as the end, or cleared.
-func (c *checker) behindFix(n *endNote) vol.Fix {
-	return func(_ context.Context, rep vol.Repair) error {
-		if rep.Name == fixReveal {
-			return c.eachSlot(n.dir, n.end, n.slot-n.end, func(_ int, e entry) {
-				if e.isEnd() {
-					e[0] = typeFile &^ typeInUse
-				}
-			})
-		}
-		return c.clearBehind(n)
-	}
-}
-
-// clearBehind zeroes the directory's clusters from its end mark on.
-func (c *checker) clearBehind(n *endNote) error {
-	pos := int64(n.end) * entryLen
-	var at int64
-	for _, e := range c.walk.dirs[n.dir].extents {
-		r := c.g.ClusterRange(e.Start, e.Len)
-		if from := max(0, pos-at); from < r.Len {
-			part := r
-			part.Off, part.Len = r.Off+from, r.Len-from
-			if err := c.d.Zero(part); err != nil {
-				return err
-			}
-		}
-		at += r.Len
-	}
-	return nil
-}

@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"unicode/utf16"
@@ -56,7 +57,7 @@ func (v *volume) openFolders() (*folders, error) {
 
 // spoilt is err, as damage of path where it tells of a chain.
 func (ds *folders) spoilt(path string, err error) error {
-	if _, ok := err.(*brokenChain); ok { //nolint:errorlint // those who follow chains return it bare
+	if b := new(brokenChain); errors.As(err, &b) {
 		return damaged(path, "%w", err)
 	}
 	return err

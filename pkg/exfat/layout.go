@@ -119,6 +119,7 @@ const (
 // DataLength in the same places, §6.3.
 const (
 	offSecFlags     = 1
+	offPrimaryFlags = 4 // §6.3.4, of a generic primary
 	offNameLength   = 3
 	offNameHash     = 4
 	offValidLength  = 8

@@ -252,3 +252,28 @@ func moveBitmap(t testing.TB, m dev.Device, n uint32) {
 	})
 	commit(t, tx)
 }
+
+// countUsed agrees with the map, wherever a run begins and ends.
+func TestCountUsed(t *testing.T) {
+	for _, runs := range []int{1, 30} {
+		b, want := scattered(t, 600_011, runs, 77, 0)
+		rnd := rand.New(rand.NewPCG(8, 8))
+		for range 300 {
+			e := space.Extent{Start: firstCluster + rnd.Uint32N(600_011)}
+			e.Len = 1 + rnd.Uint32N([]uint32{9, 100, 600_011}[rnd.IntN(3)])
+			e.Len = min(e.Len, 600_011+firstCluster-e.Start)
+			n := uint32(0)
+			for _, used := range want[e.Start-firstCluster:][:e.Len] {
+				if used {
+					n++
+				}
+			}
+			if got, err := b.countUsed(e); err != nil || got != n {
+				t.Fatalf("%v: %d, %v, want %d", e, got, err, n)
+			}
+		}
+		if _, err := b.countUsed(space.Extent{Start: 600_011, Len: 100}); !errors.Is(err, dev.ErrRange) {
+			t.Errorf("behind the end: %v", err)
+		}
+	}
+}

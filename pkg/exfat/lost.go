@@ -9,60 +9,66 @@ import (
 	"github.com/fatkit/fatkit/pkg/space"
 )
 
+// maxRuns bounds how many runs of clusters are kept: on a broken volume it may
+// be every other cluster.
+const maxRuns = 1 << 18
+
+// tally counts runs of clusters, and keeps the first of them.
+type tally struct {
+	runs     []space.Extent
+	clusters uint64
+	total    uint64 // runs
+	cur      space.Extent
+}
+
+func (l *tally) add(cluster, n uint32) {
+	l.clusters += uint64(n)
+	if l.cur.Len > 0 && l.cur.Start+l.cur.Len == cluster {
+		l.cur.Len += n
+		return
+	}
+	l.flush()
+	l.cur = space.Extent{Start: cluster, Len: n}
+}
+
+func (l *tally) flush() {
+	if l.cur.Len > 0 {
+		if l.total++; l.total <= maxRuns {
+			l.runs = append(l.runs, l.cur)
+		}
+	}
+	l.cur = space.Extent{}
+}
+
+// all reports whether every run was kept.
+func (l *tally) all() bool { return l.total == uint64(len(l.runs)) }
+
 // compareBitmap goes through the bitmap once, in windows, and holds it against
 // what the walk claimed: clusters that nobody owns, and clusters that are
 // owned and marked as free. Neither map is ever in memory as a whole.
 func (c *checker) compareBitmap(ctx context.Context) error {
-	c.lost, c.missed = nil, nil
 	t := &bitmapCompare{c: c}
 	stats, err := dev.ReadRuns(ctx, c.d, c.bits.runs(), dev.ReadOptions{Holes: true}, t.piece)
 	if err != nil {
 		return err
 	}
-	t.lost.flush()
-	t.missed.flush()
+	for _, l := range []*tally{&t.lost, &t.missed, &t.bad} {
+		l.flush()
+	}
 	c.stats.BytesRead += stats.Bytes
-	c.missed = t.missed.runs
-	if err := c.splitBad(t.lost.runs); err != nil {
-		return err
-	}
-	used := t.used
-	for _, e := range c.bad {
-		used -= min(used, uint64(e.Len))
-		c.stats.Bad += uint64(e.Len)
-	}
-	c.stats.Used, c.stats.Free, c.stats.Counted = used, uint64(c.g.Clusters)-t.used, true
+	c.missed, c.lost, c.bad = t.missed, newLostClusters(c, t.lost), t.bad
+	c.stats.Bad = t.bad.clusters
+	c.stats.Used, c.stats.Free, c.stats.Counted = t.used-t.bad.clusters, uint64(c.g.Clusters)-t.used, true
 	return nil
 }
 
 // bitmapCompare is a comparison on its way.
 type bitmapCompare struct {
-	c            *checker
-	unit         uint64 // next unit
-	used         uint64
-	lost, missed runList
-}
-
-// runList gathers single bits to runs of clusters.
-type runList struct {
-	runs []space.Extent
-	run  space.Extent
-}
-
-func (l *runList) add(cluster, n uint32) {
-	if l.run.Len > 0 && l.run.Start+l.run.Len == cluster {
-		l.run.Len += n
-		return
-	}
-	l.flush()
-	l.run = space.Extent{Start: cluster, Len: n}
-}
-
-func (l *runList) flush() {
-	if l.run.Len > 0 {
-		l.runs = append(l.runs, l.run)
-	}
-	l.run = space.Extent{}
+	c                 *checker
+	unit              uint64 // next unit
+	used              uint64
+	lost, missed, bad tally
+	err               error
 }
 
 // piece compares the bytes b of the bitmap; nil stands for zeros.
@@ -83,7 +89,7 @@ func (t *bitmapCompare) piece(r dev.Range, b []byte) error {
 		}
 		left -= n
 	}
-	return nil
+	return t.err
 }
 
 // quietPage takes a page of 32768 clusters at once where nothing is claimed and
@@ -106,15 +112,9 @@ func (t *bitmapCompare) word(got uint64, n uint64) {
 	n = min(n, total-t.unit)
 	mask := ^uint64(0) >> (64 - n)
 	got &= mask // §7.1.5: bits behind the last cluster mean nothing
-	own := uint64(0)
-	if p := t.c.walk.claimed.Page(int(t.unit / (1 << 15))); p != nil {
-		own = p[t.unit%(1<<15)/64]
-		if n < 64 || t.unit%64 != 0 {
-			own = own >> (t.unit % 64) & mask
-		}
-	}
+	own := t.c.ownWord(t.unit) & mask
 	t.used += uint64(bits.OnesCount64(got))
-	eachRun(got&^own, func(from, len int) { t.lost.add(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
+	eachRun(got&^own, func(from, len int) { t.nobodys(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
 	eachRun(own&^got, func(from, len int) { t.missed.add(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
 	t.unit += n
 }
@@ -135,75 +135,102 @@ func eachRun(w uint64, fn func(from, n int)) {
 	}
 }
 
-// splitBad takes clusters with the bad mark out of those that nobody owns:
-// marked as used is what they must be.
-func (c *checker) splitBad(runs []space.Extent) error {
-	c.bad, c.lost = nil, nil
-	var lost, bad runList
-	for _, e := range runs {
-		for i := uint32(0); i < e.Len; i++ {
-			v, err := c.tab.get(e.Start + i)
+// ownWord is which of 64 clusters from unit on, a multiple of 64, are claimed.
+func (c *checker) ownWord(unit uint64) uint64 {
+	p := c.walk.claimed.Page(int(unit / (1 << 15)))
+	if p == nil {
+		return 0
+	}
+	return p[unit%(1<<15)/64]
+}
+
+// nobodys sorts clusters that are in use and that nobody owns: with the bad
+// mark, used is what they must be.
+func (t *bitmapCompare) nobodys(cluster, n uint32) {
+	for i := range n {
+		v, err := t.c.tab.get(cluster + i)
+		switch {
+		case err != nil:
+			t.err = err
+		case v == fatBad:
+			t.bad.add(cluster+i, 1)
+		default:
+			t.lost.add(cluster+i, 1)
+		}
+	}
+}
+
+// settleBitmap makes the bitmap right in one go: what is claimed is marked as
+// used, or what is not as free, but for bad clusters.
+func (c *checker) settleBitmap(ctx context.Context, used bool) error {
+	unit := uint64(0)
+	_, err := dev.ReadRuns(ctx, c.d, c.bits.runs(), dev.ReadOptions{Serial: true}, func(r dev.Range, b []byte) error {
+		changed := false
+		for at := 0; at < len(b); at += 8 {
+			var word [8]byte
+			copy(word[:], b[at:])
+			got := binary.LittleEndian.Uint64(word[:])
+			want, err := c.settledWord(unit, got, used)
 			if err != nil {
 				return err
 			}
-			if v == fatBad {
-				bad.add(e.Start+i, 1)
-			} else {
-				lost.add(e.Start+i, 1)
+			if unit += 64; want != got {
+				changed = true
+				binary.LittleEndian.PutUint64(word[:], want)
+				copy(b[at:], word[:])
 			}
 		}
-	}
-	lost.flush()
-	bad.flush()
-	c.lost, c.bad = lost.runs, bad.runs
-	return nil
+		if !changed {
+			return nil
+		}
+		_, err := c.d.WriteAt(b, r.Off)
+		return err
+	})
+	c.bits.in = -1 // what is kept of it is stale
+	return err
 }
 
-// lostFor is the run of lost clusters that continues or replaces what a stream
-// lacks, or none. It is only given where the evidence points to one: it
-// follows the last sound cluster, or is the only lost run of that length.
-func (c *checker) lostFor(f *streamFault) space.Extent {
-	if f.need <= f.n || f.need > c.g.Clusters {
-		return space.Extent{}
+// settledWord is what 64 clusters from unit on are to be marked as.
+func (c *checker) settledWord(unit, got uint64, used bool) (uint64, error) {
+	total := uint64(c.g.Clusters)
+	if unit >= total {
+		return got, nil
 	}
-	missing := f.need - f.n
-	var only space.Extent
-	count := 0
-	for i, e := range c.lost {
-		if e.Len == missing {
-			if f.last != 0 && e.Start == f.last+1 {
-				c.lost = append(c.lost[:i:i], c.lost[i+1:]...) // each is given once
-				return e
+	mask := ^uint64(0)
+	if left := total - unit; left < 64 {
+		mask >>= 64 - left
+	}
+	own := c.ownWord(unit)
+	if used {
+		return got | own, nil
+	}
+	drop := got &^ own & mask
+	var err error
+	eachRun(drop, func(from, n int) {
+		for i := from; i < from+n; i++ {
+			v, e := c.tab.get(uint32(unit) + uint32(i) + firstCluster)
+			if e != nil {
+				err = e
+			} else if v == fatBad {
+				drop &^= 1 << i
 			}
-			only, count = e, count+1
 		}
-	}
-	if count != 1 {
-		return space.Extent{}
-	}
-	for i, e := range c.lost {
-		if e == only {
-			c.lost = append(c.lost[:i:i], c.lost[i+1:]...)
-			break
-		}
-	}
-	return only
+	})
+	return got &^ drop, err
 }
 
-// rejoin gives a stream the lost run: as its continuation in the FAT, or, if it
-// has no sound cluster, as its only run.
-func (c *checker) rejoin(f *streamFault, run space.Extent) error {
-	if f.n == 0 {
-		if !f.noFat {
-			if err := c.tab.link([]space.Extent{run}); err != nil {
-				return err
-			}
-		}
-		return c.editStream(&f.stream, func(e entry) { e.put32(offFirstCluster, run.Start) })
+// rejoin gives a stream lost clusters: as its continuation in the FAT, or, if it
+// has no sound cluster, as all that it has.
+func (c *checker) rejoin(f *streamFault, run []space.Extent) error {
+	es := append(append([]space.Extent{}, f.extents...), run...)
+	if f.n == 0 && f.noFat && len(es) == 1 {
+		return c.editStream(&f.stream, func(e entry) { e.put32(offFirstCluster, es[0].Start) })
 	}
-	es := append(append([]space.Extent{}, f.extents...), run)
-	if err := c.tab.link(es); err != nil {
+	if err := c.tab.link(es); err != nil || f.kind == ofRoot {
 		return err
 	}
-	return c.editStream(&f.stream, func(e entry) { e[offSecFlags] &^= secNoFatChain })
+	return c.editStream(&f.stream, func(e entry) {
+		e.put32(offFirstCluster, es[0].Start)
+		e[offSecFlags] &^= secNoFatChain
+	})
 }

@@ -187,7 +187,7 @@ func (s *scanner) findBitmap() {
 	case !errors.As(err, &f):
 		s.refused("bitmap-none", "the allocation bitmap cannot be found: %v", err)
 	case f.slug == "bitmap-chain":
-		s.say(f.slug, "%s: Linux takes the clusters that follow the first one", f.text)
+		s.say(f.slug, "%v: Linux takes the clusters that follow the first one", f.error)
 		n, _ := s.g.ClustersFor(uint64(s.g.BitmapBytes()))
 		if first := x.entry.first(); s.g.Valid(first) && uint64(first-firstCluster)+uint64(n) <= uint64(s.g.Clusters) {
 			x.extents = []space.Extent{{Start: first, Len: n}}
@@ -196,7 +196,7 @@ func (s *scanner) findBitmap() {
 			s.out.Mountable = "no"
 		}
 	default:
-		s.refused(f.slug, "%s", f.text)
+		s.refused(f.slug, "%v", f.error)
 	}
 }
 
@@ -208,7 +208,7 @@ func (s *scanner) findUpcase() {
 	switch {
 	case err == nil:
 	case errors.As(err, &f):
-		s.say(f.slug, "%s: Linux takes a table of its own", f.text)
+		s.say(f.slug, "%v: Linux takes a table of its own", f.error)
 	default:
 		s.refused("upcase-table", "the up-case table cannot be read: %v", err)
 	}

@@ -88,8 +88,10 @@ func naiveGrow(v *volume, path string, size int64) error {
 				return err
 			}
 		}
-		first := max(g.set().stream().first(), next*uint32(1-min(last, 1)))
-		g.set().allocate(first, uint64(done), uint64(done), false)
+		if last == 0 {
+			g.old = []space.Extent{{Start: next, Len: 1}}
+		}
+		g.set().allocate(g.first(), uint64(done), uint64(done), false)
 		g.set().seal()
 		g.file.changed()
 		if err := c.ds.store(g.dir); err != nil {

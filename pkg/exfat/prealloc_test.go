@@ -314,15 +314,19 @@ func TestPreallocateAlign(t *testing.T) {
 			sound(t, m)
 		})
 	}
-	m := formatted(t, 16<<20, 4096, func(o *vol.FormatOptions) { o.Align = 64 << 10 })
-	_, v := begun(t, m)
-	if v.g.HeapOff()%4096 == 0 {
-		r := one("F", 1)
-		r.Align = 3000
-		if _, err := v.Preallocate(context.Background(), r); err != nil && !errors.Is(err, vol.ErrUsage) && !errors.Is(err, vol.ErrRequest) {
-			t.Error(err)
-		}
+	// Boundaries that are no power of two, and those that no cluster is on.
+	m := formatted(t, 16<<20, 4096)
+	r := one("F", 1)
+	r.Align = 3 << 9
+	if f := preallocated(t, m, r).Files[0]; f.Extents[0].Off%r.Align != 0 {
+		t.Errorf("%+v", f)
 	}
+	g := &Geometry{SectorSize: 512, ClusterSize: 4096, HeapOffset: 57, Clusters: 1000}
+	if _, err := newAllocOptions(g, false, 4096); !errors.Is(err, vol.ErrUsage) {
+		t.Errorf("%v", err)
+	}
+	r.Align = 1 << 62
+	refused(t, m, r, vol.ErrUsage)
 }
 
 // A contiguous file that grows past a cluster that is taken needs a chain for
@@ -355,7 +359,7 @@ func TestPreallocateGrow(t *testing.T) {
 			}
 			// The chain grows; later all of it becomes valid.
 			preallocated(t, m, one("D/F", 9*cs))
-			res = preallocated(t, m, allValid(one("D/F", 12*cs-1)))
+			preallocated(t, m, allValid(one("D/F", 12*cs-1)))
 			p = sound(t, m)
 			want = append(want, bytes.Repeat([]byte{0}, int(12*cs-1-g.Size))...)
 			if got := p.files["/D/F"]; int64(got.valid) != 12*cs-1 || !bytes.Equal(p.data("/D/F"), want) {

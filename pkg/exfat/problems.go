@@ -47,8 +47,8 @@ func chainProblems() []vol.Problem {
 		row("EXFAT-0001", "chain-broken", vol.SevError, "§4.1", "chain leads to a cluster that cannot be", "A FAT entry of the chain holds 0, a bad mark or a number that no cluster has.", end, rejoin, cut),
 		row("EXFAT-0002", "chain-loop", vol.SevError, "§4.1", "chain comes back to itself", "Following the chain never ends.", end, rejoin, cut),
 		row("EXFAT-0003", "start-invalid", vol.SevError, "§6.4.3", "first cluster cannot be", "The entry has a length, but its first cluster does not exist.", rejoin, repair(fixTruncate, "make it empty", vol.LossData)),
-		row("EXFAT-0004", "length-exceeds-clusters", vol.SevError, "§6.4.4", "length is more than the clusters hold", "What lies behind the end of the chain, or of the heap, is not there.", rejoin, cut),
-		row("EXFAT-0005", "clusters-beyond-length", vol.SevError, "§6.4.4", "chain goes on beyond the length", "The clusters behind the end hold nothing that the file has.", repair(fixTruncate, "end the chain where the length ends and give the rest back", vol.LossNone)),
+		row("EXFAT-0004", "length-exceeds-clusters", vol.SevError, "§6.4.4", "length is more than the clusters hold", "What lies behind the end of the chain, or of the heap, is not there.", repair(fixSet, "set it to what was written; all of that is there", vol.LossNone), rejoin, cut),
+		row("EXFAT-0005", "clusters-beyond-length", vol.SevError, "§6.4.4", "chain goes on beyond the length", "The clusters behind the end hold nothing that the file has, unless the length is what is wrong.", repair(fixKeep, "make the file as long as its clusters: its entry was hit", vol.LossNone), repair(fixTruncate, "end the chain where the length ends and give the rest back", vol.LossNone)),
 		row("EXFAT-0006", "empty-with-clusters", vol.SevError, "§6.4.3", "empty file has a first cluster", "A card that was pulled out during a write leaves this; some devices reject the card for it.", repair(fixClear, "clear the first cluster", vol.LossNone)),
 		row("EXFAT-0007", "cross-linked", vol.SevError, "§5", "cluster belongs to two", "At most one of the two has its own contents there. The evidence (bitmap, lengths, what the clusters hold) says which; the other gets a copy where there is room.",
 			repair(fixRejoin, "link the lost clusters that fit the length instead", vol.LossMetadata), repair(fixCopy, "give the other owner a copy of the shared clusters", vol.LossMetadata), cut, repair(fixRemove, "remove the directory's entry", vol.LossMetadata)),
@@ -101,11 +101,11 @@ func bootProblems() []vol.Problem {
 // Root directory, bitmap, up-case table, label, GUID: EXFAT-0200 …
 func specialProblems() []vol.Problem {
 	return []vol.Problem{
-		row("EXFAT-0200", "root-unreadable", vol.SevError, "§5", "root directory's chain is broken at its start", "Without a root directory there is nothing to check against."),
+		row("EXFAT-0200", "root-unreadable", vol.SevError, "§5", "root directory holds something else", "Without a root directory there is nothing to check against."),
 		row("EXFAT-0201", "bitmap-none", vol.SevError, "§7.1", "no allocation bitmap", "The root directory has no usable bitmap entry."),
 		row("EXFAT-0202", "bitmap-twice", vol.SevError, "§7.1", "second bitmap entry", "There is one for each FAT.", repair(fixRemove, "remove the second", vol.LossNone)),
 		row("EXFAT-0203", "bitmap-flags", vol.SevWarning, "§7.1.2", "bitmap is marked as that of the second FAT", "There is one FAT.", repair(fixClear, "clear the flag", vol.LossNone)),
-		row("EXFAT-0204", "bitmap-length", vol.SevError, "§7.1.4", "bitmap is shorter than the clusters need", "It must have a bit for each cluster.", repair(fixSet, "set its length", vol.LossNone)),
+		row("EXFAT-0204", "bitmap-length", vol.SevError, "§7.1.4", "length of the bitmap cannot be", "It must have a bit for each cluster.", repair(fixSet, "set its length", vol.LossNone)),
 		row("EXFAT-0205", "bitmap-chain", vol.SevError, "§7.1.3", "bitmap's FAT chain is broken", "The bitmap is a FAT chain like that of a file.", repair(fixRestore, "link the clusters that follow the first one", vol.LossNone)),
 		row("EXFAT-0206", "upcase-none", vol.SevError, "§7.2", "no up-case table", "Without it names cannot be compared.", repair(fixRestore, "write the standard table", vol.LossNone)),
 		row("EXFAT-0207", "upcase-twice", vol.SevWarning, "§7.2", "second up-case table entry", "There is one.", repair(fixRemove, "remove the second", vol.LossNone)),
@@ -128,10 +128,10 @@ func setProblems() []vol.Problem {
 		row("EXFAT-0300", "set-checksum", vol.SevError, "§6.3.3", "entry set has a wrong checksum", "Stream, name, hash and clusters were looked at: what fits is kept.", repair(fixSet, "write the right checksum", vol.LossNone)),
 		row("EXFAT-0301", "set-count", vol.SevError, "§6.3.2", "entry set has a wrong number of entries", "The name and its hash show which entries belong to the set.", repair(fixSet, "set the right number", vol.LossNone)),
 		row("EXFAT-0302", "set-broken", vol.SevError, "§7.4", "entry set cannot be made whole", "A file is a File entry, a Stream Extension and its names. Parts of this one are missing; its clusters, if it has any, are then lost and can be rescued.", repair(fixRemove, "remove what is left of it", vol.LossMetadata)),
-		row("EXFAT-0303", "name-entry", vol.SevError, "§7.7", "name entry has another type", "With the type of a name entry the name fits its hash.", repair(fixSet, "set the type", vol.LossNone)),
+		row("EXFAT-0303", "entry-type", vol.SevError, "§6.2.1", "entry of a set has another type", "With the types that a set has in these places its checksum is right, or the name fits its hash.", repair(fixSet, "set the type", vol.LossNone)),
 		row("EXFAT-0304", "name-length", vol.SevError, "§7.6.3", "name length is wrong", "The hash of the name tells how long it is.", repair(fixSet, "set the right length", vol.LossNone)),
 		row("EXFAT-0305", "name-hash", vol.SevError, "§7.6.4", "name hash is wrong", "Systems find a file by the hash of its name.", repair(fixSet, "write the right hash", vol.LossNone)),
-		row("EXFAT-0306", "valid-length", vol.SevError, "§7.6.5", "valid length is more than the length", "ValidDataLength says how much was written, and is at most DataLength.", repair(fixSet, "set it to the length", vol.LossNone)),
+		row("EXFAT-0306", "valid-length", vol.SevError, "§7.6.5", "valid length and length contradict each other", "ValidDataLength says how much was written, and is at most DataLength. If it fits the clusters and DataLength does not, the latter is wrong.", repair(fixSet, "set it to the length", vol.LossNone), repair(fixKeep, "set the length to it", vol.LossNone)),
 		row("EXFAT-0307", "directory-valid", vol.SevError, "§7.6.5", "directory's valid length differs from its length", "They are equal for directories.", repair(fixSet, "set it to the length", vol.LossNone)),
 		row("EXFAT-0308", "directory-length", vol.SevError, "§7.6.6", "directory's length is not a whole number of clusters", "Systems refuse such a directory; some dashcams write it.", repair(fixSet, "round it up to its clusters", vol.LossNone)),
 		row("EXFAT-0309", "directory-too-long", vol.SevError, "§7.4", "directory is longer than 256 MiB", "No directory may be.", repair(fixTruncate, "end it behind its last entry", vol.LossNone)),
@@ -146,6 +146,8 @@ func setProblems() []vol.Problem {
 		row("EXFAT-0318", "vendor-guid", vol.SevInfo, "§7.8.4", "vendor entry without a GUID", "Nobody can tell whose it is. It is left alone."),
 		row("EXFAT-0319", "vendor-clusters", vol.SevError, "§7.9", "vendor allocation leads to clusters that cannot be", "Its clusters do not exist or belong to another.", repair(fixRemove, "remove the vendor entry", vol.LossMetadata)),
 		row("EXFAT-0320", "directory-garbage", vol.SevError, "§6", "directory holds something else", "Most of what lies there cannot be entries: its clusters were overwritten or erased.", repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
+		row("EXFAT-0321", "directory-attribute", vol.SevError, "§7.4.4", "directory is marked as a file", "The checksum of its set is wrong, and what it holds are entry sets that are whole.", repair(fixSet, "mark it as a directory", vol.LossNone)),
+		row("EXFAT-0322", "no-fat-chain", vol.SevError, "§6.4.2.2", "flag says the wrong way to find the clusters", "The checksum of the set is wrong. With the flag NoFatChain the other way the length, the FAT and the bitmap fit.", repair(fixSet, "correct the flag", vol.LossNone)),
 	}
 }
 

@@ -2,10 +2,12 @@ package exfat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // filesPerFound is how many files go into one FOUND directory.
@@ -15,12 +17,16 @@ const filesPerFound = 65536
 // so on. A run has no FAT chain that could be believed, so the files are
 // contiguous, of any size.
 func (c *checker) rescue(ctx context.Context, runs []space.Extent) error {
-	for n := 0; len(runs) > 0; n++ {
+	for done := false; len(runs) > 0; done = true {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		k := min(len(runs), filesPerFound)
-		if err := c.foundDir(runs[:k]); err != nil {
+		err := c.foundDir(runs[:k])
+		if done && errors.Is(err, vol.ErrNotNow) {
+			return nil // there is no room for the rest: it is found again
+		}
+		if err != nil {
 			return err
 		}
 		runs = runs[k:]
@@ -28,7 +34,8 @@ func (c *checker) rescue(ctx context.Context, runs []space.Extent) error {
 	return nil
 }
 
-// foundDir makes one FOUND directory with a file for each run.
+// foundDir makes one FOUND directory with a file for each run. All the room
+// that it takes is found before anything is written.
 func (c *checker) foundDir(runs []space.Extent) error {
 	var buf []byte
 	for i, e := range runs {
@@ -36,20 +43,22 @@ func (c *checker) foundDir(runs []space.Extent) error {
 		buf = append(buf, c.newSet(fmt.Sprintf("FILE%04d.CHK", i), attrArchive, e.Start, length, true)...)
 	}
 	need, _ := c.g.ClustersFor(uint64(len(buf)))
-	es, err := c.takeRoom(max(1, need))
+	es, err := c.takeRoom(need)
 	if err != nil {
 		return err
 	}
-	ns, err := c.nameSet(0)
+	name, err := c.foundName()
 	if err != nil {
 		return err
 	}
-	name := ""
-	for i := 0; name == ""; i++ {
-		if n := fmt.Sprintf("FOUND.%03d", i); !ns.Has(utf16.Encode([]rune(n))) {
-			name = n
-			ns.Add(utf16.Encode([]rune(n)))
-		}
+	set := c.newSet(name, attrDirectory, es[0].Start, uint64(need)*uint64(c.g.ClusterSize), len(es) == 1)
+	n := int32(len(set) / entryLen)
+	slots, err := c.rootRoom(n)
+	if err != nil {
+		return err
+	}
+	if err := c.useRootRoom(slots); err != nil {
+		return err
 	}
 	if err := c.markAll(es, true); err != nil {
 		return err
@@ -60,12 +69,22 @@ func (c *checker) foundDir(runs []space.Extent) error {
 	if err := c.writeExtents(es, buf); err != nil {
 		return err
 	}
-	set := c.newSet(name, attrDirectory, es[0].Start, uint64(max(1, need))*uint64(c.g.ClusterSize), len(es) == 1)
-	slot, err := c.rootSlots(int32(len(set) / entryLen))
+	return c.eachSlot(0, slots.first, n, func(i int, e entry) { copy(e, set[i*entryLen:]) })
+}
+
+// foundName is a name for a FOUND directory that no other entry of the root has.
+func (c *checker) foundName() (string, error) {
+	ns, err := c.nameSet(0)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return c.eachSlot(0, slot, int32(len(set)/entryLen), func(i int, e entry) { copy(e, set[i*entryLen:]) })
+	for i := 0; ; i++ {
+		name := fmt.Sprintf("FOUND.%03d", i)
+		if u := utf16.Encode([]rune(name)); !ns.Has(u) {
+			ns.Add(u)
+			return name, nil
+		}
+	}
 }
 
 // newSet is an entry set that a repair makes. Its times are the first day

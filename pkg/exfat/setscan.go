@@ -1,39 +1,52 @@
 package exfat
 
-import "github.com/fatkit/fatkit/pkg/vol"
+import (
+	"bytes"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
 
 // shape is what the entries behind a File entry turn out to be.
 type shape struct {
-	follow  int32 // secondaries that follow, whatever the count says
-	names   int32 // name entries directly behind the stream
-	length  int   // units of the name
-	retyped bool  // some of them have another type
-	hash    uint16
-	hashOK  bool
+	follow int32 // secondaries that follow, whatever the count says
+	names  int32 // name entries directly behind the stream
+	length int   // units of the name
+	hash   uint16
+	hashOK bool
+	sealed bool // the checksum fits
 }
 
 // fileSet looks at the set of the File entry in slot k and returns how many
 // slots it takes. What a wrong count, length, type or checksum hides is found
-// by the name and its hash: a set is only given up where there is no stream or
-// no name.
+// by the checksum, and by the name and its hash: a set is only given up where
+// there is no stream or no name.
 func (s *dirScan) fileSet(k int32) int32 {
-	e := s.slot(k)
 	sh, ok := s.shapeOf(k)
+	if !sh.hashOK && s.retype(k) {
+		sh, ok = s.shapeOf(k)
+	}
+	e := s.slot(k)
+	were := s.were
+	s.were = ""
 	if !ok {
 		s.odd++
 		n := 1 + min(sh.follow, max(1, int32(e[offSecondaryCount])))
 		s.note("set-broken", k, n, "", "%d secondary entries, %d follow", e[offSecondaryCount], sh.follow)
 		return n
 	}
-	count := s.countOf(k, sh)
+	said := e[offSecondaryCount]
+	count := s.countOf(k, &sh)
+	e[offSecondaryCount] = byte(count) // in memory
 	ref := setRef{s.dir, k, 1 + count}
 	i := len(s.sets)
 	s.sets, s.lens = append(s.sets, ref), append(s.lens, uint8(sh.length))
-	st := s.slot(k + 1)
 	if !s.w.quiet {
-		s.judgeSet(i, sh, count)
+		if were != "" {
+			s.note("entry-type", k, ref.n, s.nameOf(i), "%s", were).value = uint64(need(sh.length))
+		}
+		s.judgeSet(i, sh, int32(said))
 	}
-	s.addStreams(i, e, st, count)
+	s.addStreams(i, sh.sealed)
 	return ref.n
 }
 
@@ -50,13 +63,13 @@ func (s *dirScan) shapeOf(k int32) (sh shape, ok bool) {
 	}
 	sh.hash = st.u16(offNameHash)
 	declared := int(st[offNameLength])
-	if n := need(declared); declared > 0 && n <= sh.names && s.hashes(k, declared, sh.hash) {
+	if n := need(declared); declared > 0 && n < sh.follow && s.hashes(k, declared, sh.hash) {
+		if n > sh.names {
+			// The type of a name entry was hit: with it the hash fits.
+			s.putTypes(k, n)
+			sh.names = n
+		}
 		sh.length, sh.hashOK = declared, true
-		return sh, true
-	}
-	// A name entry whose type was hit: the hash fits with it, not without.
-	if n := need(declared); declared > 0 && n > sh.names && n < sh.follow && s.hashes(k, declared, sh.hash) {
-		sh.length, sh.hashOK, sh.retyped, sh.names = declared, true, true, n
 		return sh, true
 	}
 	if sh.names == 0 {
@@ -74,6 +87,53 @@ func (s *dirScan) shapeOf(k int32) (sh shape, ok bool) {
 		}
 	}
 	return sh, true
+}
+
+// retypes reports whether slot k is the start of a set of which only the types
+// of some entries were hit: with those that a set has in its places, the
+// checksum is right, and the hash of the name.
+func (s *dirScan) retypes(k int32) bool {
+	e := s.slot(k)
+	count := int32(e[offSecondaryCount])
+	if count < minFileSets || k+count >= s.end || e.kind() != typeFile && s.slot(k+1).kind() != typeStream {
+		return false
+	}
+	st := s.slot(k + 1)
+	n := int(st[offNameLength])
+	if n == 0 || need(n) >= count {
+		return false
+	}
+	set := bytes.Clone(s.buf[int(k)*entryLen : int(k+count+1)*entryLen])
+	putTypes(set, need(n))
+	return entrySet(set).sealed() && s.hashes(k, n, st.u16(offNameHash))
+}
+
+// retype gives such a set its types, in memory.
+func (s *dirScan) retype(k int32) bool {
+	if !s.retypes(k) {
+		return false
+	}
+	s.putTypes(k, need(int(s.slot(k + 1)[offNameLength])))
+	return true
+}
+
+// putTypes gives the set in slot k, with n name entries, the types of one, in
+// memory.
+func (s *dirScan) putTypes(k, n int32) {
+	set := s.buf[int(k)*entryLen : int(k+2+n)*entryLen]
+	s.were = "types"
+	for at := 0; at < len(set); at += entryLen {
+		s.were += textf(" %02X", set[at])
+	}
+	putTypes(set, n)
+}
+
+// putTypes gives the first entries of a set their types.
+func putTypes(set []byte, names int32) {
+	set[0], set[entryLen] = typeFile, typeStream
+	for k := int32(0); k < names; k++ {
+		set[(2+k)*entryLen] = typeName
+	}
 }
 
 // need is how many name entries a name of n units takes.
@@ -98,12 +158,26 @@ func (s *dirScan) terminated(k, n int32) int {
 	return min(len(u), maxName)
 }
 
-// countOf is how many secondaries belong to the set: as many as the entry
-// says, if its name is among them and they are there, else the stream, the
+// countOf is how many secondaries belong to the set, and settles whether its
+// checksum fits: as many as the entry says, if its name is among them and they
+// are there; else as many as make the checksum right; else the stream, the
 // names, and what follows of benign ones.
-func (s *dirScan) countOf(k int32, sh shape) int32 {
+func (s *dirScan) countOf(k int32, sh *shape) int32 {
 	base := 1 + need(sh.length)
-	if got := int32(s.slot(k)[offSecondaryCount]); got >= base && got <= sh.follow {
+	e := s.slot(k)
+	got := int32(e[offSecondaryCount])
+	fits := got >= base && got <= sh.follow
+	if fits && s.sealedWith(k, got) {
+		sh.sealed = true
+		return got
+	}
+	for n := base; n <= sh.follow; n++ {
+		if n != got && s.sealedWith(k, n) {
+			sh.sealed = true
+			return n
+		}
+	}
+	if fits {
 		return got
 	}
 	n := base
@@ -113,8 +187,20 @@ func (s *dirScan) countOf(k int32, sh shape) int32 {
 	return n
 }
 
-// judgeSet reports what is wrong with set i.
-func (s *dirScan) judgeSet(i int, sh shape, count int32) {
+// sealedWith reports whether the checksum of the set in slot k is right if it
+// has n secondaries.
+func (s *dirScan) sealedWith(k, n int32) bool {
+	set := s.buf[int(k)*entryLen : int(k+n+1)*entryLen]
+	was := set[offSecondaryCount]
+	set[offSecondaryCount] = byte(n)
+	ok := entrySet(set).sealed()
+	set[offSecondaryCount] = was
+	return ok
+}
+
+// judgeSet reports what is wrong with set i, which says that it has so many
+// secondaries.
+func (s *dirScan) judgeSet(i int, sh shape, said int32) {
 	ref := s.sets[i]
 	e, st := s.slot(ref.slot), s.slot(ref.slot+1)
 	name := func() string { return s.nameOf(i) }
@@ -123,11 +209,8 @@ func (s *dirScan) judgeSet(i int, sh shape, count int32) {
 		n.value = value
 		return n
 	}
-	if got := int32(e[offSecondaryCount]); got != count {
-		note("set-count", uint64(count), "%d, should be %d", got, count)
-	}
-	if sh.retyped {
-		note("name-entry", uint64(sh.names), "")
+	if count := ref.n - 1; said != count {
+		note("set-count", uint64(count), "%d, should be %d", said, count)
 	}
 	if int(st[offNameLength]) != sh.length {
 		note("name-length", uint64(sh.length), "%d, should be %d", st[offNameLength], sh.length)
@@ -135,15 +218,26 @@ func (s *dirScan) judgeSet(i int, sh shape, count int32) {
 	if !sh.hashOK {
 		note("name-hash", 0, "%#04x", sh.hash)
 	}
-	if got, want := e.u16(offSetChecksum), setChecksum(s.buf[int(ref.slot)*entryLen:int(ref.slot+ref.n)*entryLen]); got != want {
-		note("set-checksum", 0, "%#04x, should be %#04x", got, want)
+	if !sh.sealed {
+		note("set-checksum", 0, "%#04x, should be %#04x", e.u16(offSetChecksum), setChecksum(s.setAt(ref)))
 	}
 	s.judgeName(i, note)
-	s.judgeStream(e, st, note)
+	s.judgeStream(ref, sh.sealed, note)
 	s.judgeRest(ref, sh, note)
 	if why := badTimes(e); why != "" {
 		note("time-invalid", 0, "%s", why)
 	}
+}
+
+func (s *dirScan) setAt(ref setRef) entrySet {
+	return entrySet(s.buf[int(ref.slot)*entryLen : int(ref.slot+ref.n)*entryLen])
+}
+
+// sealedIf reports whether the checksum of a set is right after a change.
+func (s *dirScan) sealedIf(ref setRef, change func(set entrySet)) bool {
+	set := entrySet(bytes.Clone(s.setAt(ref)))
+	change(set)
+	return set.sealed()
 }
 
 // judgeName looks at the characters of a name, [exFAT] §7.7.3.
@@ -177,13 +271,18 @@ func (s *dirScan) judgeName(i int, note func(string, uint64, string, ...any) *se
 }
 
 // judgeStream looks at lengths and flags, [exFAT] §7.6.
-func (s *dirScan) judgeStream(e, st entry, note func(string, uint64, string, ...any) *setNote) {
+func (s *dirScan) judgeStream(ref setRef, sealed bool, note func(string, uint64, string, ...any) *setNote) {
+	e, st := s.slot(ref.slot), s.slot(ref.slot+1)
 	length, valid := st.length(), st.valid()
+	hit := !sealed && valid != length && s.sealedIf(ref, func(set entrySet) { set.stream().put64(offValidLength, length) })
 	switch {
 	case e.isDirectory() && valid != length:
 		note("directory-valid", length, "%d, the length is %d", valid, length)
-	case valid > length:
+	case valid > length || hit:
 		note("valid-length", length, "%d, the length is %d", valid, length)
+	}
+	if e.isDirectory() && length > maxDirBytes {
+		note("directory-too-long", 0, "%d bytes", length)
 	}
 	if e.isDirectory() && length%uint64(s.w.c.g.ClusterSize) != 0 {
 		note("directory-length", 0, "%d bytes", length)
@@ -205,11 +304,12 @@ func (s *dirScan) judgeStream(e, st entry, note func(string, uint64, string, ...
 // judgeRest looks at the secondaries behind the names.
 func (s *dirScan) judgeRest(ref setRef, sh shape, note func(string, uint64, string, ...any) *setNote) {
 	for k := ref.slot + 2; k < ref.slot+2+need(sh.length); k++ {
-		if s.slot(k)[offSecFlags] != 0 && !sh.retyped {
+		if s.slot(k)[offSecFlags] != 0 {
 			note("name-flags", 0, "")
 			break
 		}
 	}
+	unknown, kind := 0, byte(0)
 	for k := ref.slot + 2 + need(sh.length); k < ref.slot+ref.n; k++ {
 		x := s.slot(k)
 		switch {
@@ -218,36 +318,63 @@ func (s *dirScan) judgeRest(ref setRef, sh shape, note func(string, uint64, stri
 				note("vendor-guid", 0, "")
 			}
 		case !x.isBenign():
-			n := note("unknown-critical", uint64(k-ref.slot), "secondary of type %#02x", x.kind())
-			n.offer = []string{fixRemove}
+			unknown, kind = unknown+1, x.kind()
 		}
+	}
+	if unknown > 0 {
+		note("unknown-critical", uint64(unknown), "%d secondaries of the set, the last of type %#02x", unknown, kind)
 	}
 }
 
-// addStreams adds what the set says of clusters.
-func (s *dirScan) addStreams(i int, e, st entry, count int32) {
+// addStreams adds what set i says of clusters.
+func (s *dirScan) addStreams(i int, sealed bool) {
 	ref := s.sets[i]
-	x := stream{ref: ref, at: ref.slot + 1, name: s.nameIfNeeded(i, e, st), isDir: e.isDirectory(), start: st.first(), length: st.length(), noFat: st.noFatChain()}
-	x.need, _ = s.w.c.g.ClustersFor(x.length)
-	if !x.isDir {
+	e, st := s.slot(ref.slot), s.slot(ref.slot+1)
+	x := s.stream(ref, ref.slot+1, st[offSecFlags])
+	x.isDir, x.valid, x.sealed = e.isDirectory(), st.valid(), sealed
+	if x.isDir {
+		x.name = s.nameOf(i) // those of files are made when there is something to say of them
+	} else {
 		s.files++
 	}
+	if !sealed && x.valid != x.length {
+		x.fits = s.sealedIf(ref, func(set entrySet) { set.stream().put64(offDataLength, x.valid) })
+	}
 	s.streams = append(s.streams, x)
-	for k := ref.slot + 2; k <= ref.slot+count; k++ {
+	for k := ref.slot + 2; k < ref.slot+ref.n; k++ {
 		v := s.slot(k)
-		if v.kind() == typeVendAll && v.allocPossible() {
-			y := stream{ref: ref, at: k, name: x.name, vendor: true, start: v.first(), length: v.length(), noFat: v.noFatChain()}
-			y.need, _ = s.w.c.g.ClustersFor(y.length)
-			s.streams = append(s.streams, y)
+		if v.kind() == typeVendor || !v.isBenign() || !v.allocPossible() {
+			continue // §7.8: a vendor extension has no allocation
 		}
+		y := s.stream(ref, k, v[offSecFlags])
+		y.kind, y.name, y.sealed = ofOther, x.name, sealed
+		if v.kind() == typeVendAll {
+			y.kind = ofVendor
+		}
+		s.streams = append(s.streams, y)
 	}
 }
 
-// nameIfNeeded is the name of a directory; those of files are made when there
-// is something to say of them.
-func (s *dirScan) nameIfNeeded(i int, e, _ entry) string {
-	if e.isDirectory() {
-		return s.nameOf(i)
+// stream is the allocation in slot k, whose flags are as those of a secondary.
+func (s *dirScan) stream(ref setRef, k int32, flags byte) stream {
+	e := s.slot(k)
+	x := stream{ref: ref, at: k, start: e.first(), length: e.length(), noFat: flags&secNoFatChain != 0}
+	x.need, _ = s.w.c.g.ClustersFor(x.length)
+	return x
+}
+
+// addBenign adds what a benign primary entry of a kind that is not known says
+// of clusters, [exFAT] §6.3: nobody else may have them.
+func (s *dirScan) addBenign(k, n int32) {
+	add := func(at int32, flags byte) {
+		if flags&secAllocPossible != 0 {
+			x := s.stream(setRef{s.dir, k, n}, at, flags)
+			x.kind, x.sealed = ofOther, true
+			s.streams = append(s.streams, x)
+		}
 	}
-	return ""
+	add(k, s.slot(k)[offPrimaryFlags])
+	for i := int32(1); i < n; i++ {
+		add(k+i, s.slot(k + i)[offSecFlags])
+	}
 }

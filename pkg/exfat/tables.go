@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -26,12 +27,13 @@ type tableFile struct {
 }
 
 // flaw is why a table cannot be used, by slug of the catalogue.
-type flaw struct{ slug, text string }
-
-func (f *flaw) Error() string { return f.text }
+type flaw struct {
+	slug string
+	error
+}
 
 func flawed(slug, format string, args ...any) error {
-	return &flaw{slug, fmt.Sprintf(format, args...)}
+	return &flaw{slug, fmt.Errorf(format, args...)}
 }
 
 // readTables reads the root directory. Neither table is looked at yet.
@@ -121,8 +123,8 @@ func (f *tableFile) find(t *table, slug, what string) (err error) {
 		t.d.Readahead(dev.Range{Off: t.g.FatOff() + 4*int64(first), Len: 4 * int64(min(n, t.g.Last()-first+1))})
 	}
 	f.extents, err = t.clustersOf(first, f.entry.length(), false)
-	if b, ok := err.(*brokenChain); ok { //nolint:errorlint // clustersOf returns it bare
-		return flawed(slug, "%s: %s", what, b.text)
+	if b := new(brokenChain); errors.As(err, &b) {
+		return flawed(slug, "%s: %w", what, err)
 	}
 	return err
 }

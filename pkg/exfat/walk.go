@@ -26,48 +26,12 @@ type dirNode struct {
 	extents []space.Extent // its clusters, as far as they are sound
 }
 
-// stream is what one entry says of its clusters: that of a file, of a
-// directory, or of a vendor's allocation.
-type stream struct {
-	ref    setRef
-	at     int32 // slot of the entry that holds the allocation
-	name   string
-	isDir  bool
-	vendor bool
-	root   bool
-	start  uint32
-	length uint64
-	need   uint32 // clusters for length, at most one more than there are
-	noFat  bool
-}
-
-// chain is what following the clusters of a stream found.
-type chain struct {
-	n       uint32 // sound clusters
-	last    uint32 // the last of them, 0 for none
-	end     endKind
-	stop    uint32 // the cluster or value that ended it
-	extents []space.Extent
-}
-
-// endKind says how a chain ends.
-type endKind int
-
-const (
-	endGood   endKind = iota
-	endShort          // an end mark before the length is reached
-	endLong           // no end mark where the length is reached
-	endBroken         // a value that is no cluster
-	endLoop
-	endShared // a cluster that another has claimed
-	endHeap   // a run that leaves the heap
-)
-
 // streamFault is a stream whose clusters do not fit.
 type streamFault struct {
 	stream
 	chain
 	slug string
+	hit  bool // its first cluster may be what is wrong
 }
 
 // twiceDir is an entry that leads to a directory already reached.
@@ -77,9 +41,9 @@ type twiceDir struct {
 }
 
 // walk goes through everything that the directories lead to and claims the
-// clusters. What contradicts the bitmap or the heap is put off until all that
-// does not has claimed its own: a damaged entry early in the root must not
-// take what intact files behind it own.
+// clusters. What something speaks against is put off until all else has claimed
+// its own, and then those with the smallest claims come first: a damaged entry
+// early in the root must not take what intact files behind it own.
 type walk struct {
 	c       *checker
 	claimed *space.Sparse
@@ -92,130 +56,32 @@ type walk struct {
 	shared  []streamFault
 	twice   []twiceDir
 	ends    []endNote
-	doubted []stream // put off
-	level   []int32  // directories to be read next
+	doubted []stream        // put off
+	level   []int32         // directories to be read next
+	mended  map[setRef]bool // sets of which a stream was judged to have said something else
+	settled []int32         // by directory: slots that no other stream leads to; nil for all
 
 	files, fragmented uint64
 	bytesRead         int64
 	progress          func(done, total int64)
+	onClaim           func(s *stream, ch *chain)
 }
 
 func newWalk(c *checker) *walk {
-	return &walk{c: c, claimed: space.NewSparse(uint64(c.g.Clusters)), byStart: map[uint32]int32{}}
+	return &walk{c: c, claimed: space.NewSparse(uint64(c.g.Clusters)), byStart: map[uint32]int32{}, mended: map[setRef]bool{}}
 }
 
-// claimRun claims a run of n clusters.
-func (w *walk) claimRun(start, n uint32) chain {
-	g := w.c.g
-	fit := min(n, g.Clusters-(start-firstCluster))
-	got := w.claimed.SetRunNew(space.Extent{Start: start - firstCluster, Len: fit})
-	ch := chain{n: got}
-	if got > 0 {
-		ch.last = start + got - 1
-		ch.extents = []space.Extent{{Start: start, Len: got}}
-	}
-	switch {
-	case got < fit:
-		ch.end, ch.stop = endShared, start+got
-	case fit < n:
-		ch.end = endHeap
-	}
-	return ch
-}
-
-// claimChain follows the FAT from start, through at most need clusters, and
-// claims them. With need 0 it goes on to the end mark, for the root.
-func (w *walk) claimChain(start, need uint32) (chain, error) {
-	var ch chain
-	for c := start; ; {
-		if !w.c.g.Valid(c) {
-			ch.end, ch.stop = endBroken, c
-			break
-		}
-		if !w.claimed.SetNew(c - firstCluster) {
-			ch.end, ch.stop = endShared, c
-			break
-		}
-		ch.add(c)
-		v, err := w.c.tab.get(c)
-		if err != nil {
-			return ch, err
-		}
-		if need != 0 && ch.n == need {
-			if v != fatEOC {
-				ch.end, ch.stop = endLong, v
-			}
-			return ch, nil
-		}
-		if v == fatEOC {
-			if need != 0 {
-				ch.end = endShort
-			}
-			return ch, nil
-		}
-		c = v
-	}
-	if ch.end == endShared && ch.holds(ch.stop) {
-		ch.end = endLoop
-	}
-	return ch, nil
-}
-
-func (ch *chain) add(c uint32) {
-	if k := len(ch.extents) - 1; k >= 0 && ch.extents[k].Start+ch.extents[k].Len == c {
-		ch.extents[k].Len++
-	} else {
-		ch.extents = append(ch.extents, space.Extent{Start: c, Len: 1})
-	}
-	ch.n, ch.last = ch.n+1, c
-}
-
-func (ch *chain) holds(c uint32) bool {
-	for _, e := range ch.extents {
-		if c >= e.Start && c-e.Start < e.Len {
-			return true
-		}
-	}
-	return false
-}
-
-// claim claims the clusters of a stream, whose start is valid.
-func (w *walk) claim(s *stream) (chain, error) {
-	if s.noFat {
-		return w.claimRun(s.start, s.need), nil
-	}
-	return w.claimChain(s.start, s.need)
-}
-
-// plausible reports whether nothing speaks against a stream before its
-// clusters are claimed: it stays in the heap, and the bitmap has all of them
-// as used.
-func (w *walk) plausible(s *stream) (bool, error) {
-	if s.need > w.c.g.Clusters {
-		return false, nil
-	}
-	if s.noFat {
-		if uint64(s.start-firstCluster)+uint64(s.need) > uint64(w.c.g.Clusters) {
-			return false, nil
-		}
-		n, err := w.c.bits.countUsed(space.Extent{Start: s.start, Len: s.need})
-		return n == s.need, err
-	}
-	c := s.start
-	for n := uint32(0); n < s.need; n++ {
-		if !w.c.g.Valid(c) {
-			return false, nil
-		}
-		if used, err := w.c.bits.used(c); err != nil || !used {
-			return false, err
-		}
-		v, err := w.c.tab.get(c)
-		if err != nil {
-			return false, err
-		}
-		c = v
-	}
-	return c == fatEOC, nil
+// again is a walk that has claimed what w has, the tables and the root, and
+// nothing else.
+func (w *walk) again() *walk {
+	x := newWalk(w.c)
+	w.claimed.Runs(space.Extent{Len: w.c.g.Clusters}, func(e space.Extent) bool {
+		x.claimed.SetRunNew(e)
+		return true
+	})
+	x.dirs = append(x.dirs, w.dirs[0])
+	x.byStart[w.dirs[0].start] = 0
+	return x
 }
 
 // run walks the tree from the root, whose clusters are claimed already.
@@ -228,17 +94,32 @@ func (w *walk) run(ctx context.Context) error {
 		if len(w.doubted) == 0 {
 			return nil
 		}
-		doubted := w.doubted
-		w.doubted = nil
-		for i := range doubted {
-			if err := w.take(&doubted[i]); err != nil {
+		for _, st := range w.nextDoubted() {
+			if err := w.take(&st); err != nil {
 				return err
 			}
 		}
-		if len(w.level) == 0 && len(w.doubted) == 0 {
-			return nil
-		}
 	}
+}
+
+// nextDoubted are those of the streams put off for which most speaks:
+// directories before files, as what they lead to may be sound, and small claims
+// before large ones.
+func (w *walk) nextDoubted() []stream {
+	rank := func(s *stream) int {
+		if s.isDir {
+			return 2 * int(s.trust)
+		}
+		return 2*int(s.trust) + 1
+	}
+	d := w.doubted
+	sort.SliceStable(d, func(i, j int) bool {
+		a, b := rank(&d[i]), rank(&d[j])
+		return a < b || a == b && d[i].need < d[j].need
+	})
+	n := sort.Search(len(d), func(i int) bool { return rank(&d[i]) > rank(&d[0]) })
+	w.doubted = d[n:]
+	return d[:n:n]
 }
 
 // runLevels reads directories until none is waiting, each level in order of
@@ -321,17 +202,10 @@ func (w *walk) takeScan(s *dirScan) error {
 	w.files += s.files
 	for i := range s.streams {
 		st := &s.streams[i]
-		if st.length == 0 || !w.c.g.Valid(st.start) {
-			if err := w.take(st); err != nil {
-				return err
-			}
-			continue
-		}
-		ok, err := w.plausible(st)
-		if err != nil {
+		if err := w.judge(st); err != nil {
 			return err
 		}
-		if !ok {
+		if st.trust != trusted && st.length != 0 && w.c.g.Valid(st.start) {
 			w.doubted = append(w.doubted, *st)
 			continue
 		}
@@ -348,7 +222,7 @@ func (w *walk) take(s *stream) error {
 		w.faults = append(w.faults, streamFault{stream: *s, chain: ch, slug: slug})
 	}
 	if s.length == 0 {
-		if s.start != 0 {
+		if s.start != 0 && s.kind != ofOther {
 			fault("empty-with-clusters", chain{})
 		}
 		if s.isDir {
@@ -357,7 +231,9 @@ func (w *walk) take(s *stream) error {
 		return nil
 	}
 	if !w.c.g.Valid(s.start) {
-		fault("start-invalid", chain{})
+		if s.kind != ofOther {
+			fault("start-invalid", chain{})
+		}
 		return nil
 	}
 	if s.isDir {
@@ -370,23 +246,63 @@ func (w *walk) take(s *stream) error {
 	if err != nil {
 		return err
 	}
-	if len(ch.extents) > 1 {
+	if w.onClaim != nil {
+		w.onClaim(s, &ch)
+	}
+	if s.kind == ofOther {
+		return nil
+	}
+	if len(ch.extents) > 1 && !s.isDir && s.kind == ofFile {
 		w.fragmented++
 	}
-	switch ch.end {
-	case endShared:
-		w.shared = append(w.shared, streamFault{stream: *s, chain: ch, slug: "cross-linked"})
-	case endBroken:
-		fault("chain-broken", ch)
-	case endLoop:
-		fault("chain-loop", ch)
-	case endShort, endHeap:
-		fault("length-exceeds-clusters", ch)
-	case endLong:
-		fault("clusters-beyond-length", ch)
+	if s.mended != "" {
+		w.mended[s.ref] = true
+		fault(s.mended, ch)
+	}
+	if err := w.noteEnd(s, ch); err != nil {
+		return err
 	}
 	if s.isDir && ch.n > 0 {
 		w.enter(s, ch)
+	}
+	return nil
+}
+
+// noteEnd notes how the clusters of a stream end, if not well.
+func (w *walk) noteEnd(s *stream, ch chain) error {
+	f := streamFault{stream: *s, chain: ch}
+	switch ch.end {
+	case endShared:
+		f.slug = "cross-linked"
+		w.shared = append(w.shared, f)
+		return nil
+	case endBroken:
+		f.slug = "chain-broken"
+	case endLoop:
+		f.slug = "chain-loop"
+	case endShort, endHeap:
+		f.slug = "length-exceeds-clusters"
+	case endLong:
+		switch {
+		case !w.c.g.Valid(ch.stop):
+			f.slug = "chain-broken"
+		case ch.holds(ch.stop):
+			f.slug = "chain-loop"
+		default:
+			f.slug = "clusters-beyond-length"
+		}
+	}
+	if !s.sealed && s.kind == ofFile && s.trust == unsound {
+		// An entry that was hit, and leads to clusters that are marked as free:
+		// if others are lost that fit it, it led there.
+		used, err := w.c.bits.used(s.start)
+		if err != nil {
+			return err
+		}
+		f.hit = !used
+	}
+	if f.slug != "" || f.hit {
+		w.faults = append(w.faults, f)
 	}
 	return nil
 }
@@ -420,7 +336,7 @@ func (w *walk) pathIn(i int32, name string) string {
 }
 
 // slotOff is where slot k of directory i lies, bytes from the start of the
-// volume.
+// volume; 0 where the directory has no such slot.
 func (w *walk) slotOff(i, k int32) int64 {
 	left := int64(k) * entryLen
 	for _, e := range w.dirs[i].extents {

@@ -15,6 +15,7 @@ type chainFault struct {
 	n     uint32 // sound clusters of the chain
 	last  uint32 // the last of them, 0 for none
 	at    uint32 // the cluster or value that ended it, 0 where it ended well
+	free  uint32 // that cluster, where it is marked as free
 }
 
 // endKind says how a chain ends.

@@ -112,13 +112,15 @@ func (c *checker) beyondDevice(r *vol.Report) error {
 		repairs = []string{fixTruncate}
 	}
 	fix := always(func() error { return c.setTotal(sectors) })
-	if g.Clusters < 1 || g.Type == FAT16 && g.Clusters < maxFAT12 || g.Type == FAT32 && !g.Valid(g.RootCluster) {
-		// With fewer clusters it would be a volume of another type, or none.
+	other := g.Clusters < 1 || g.Type == FAT16 && g.Clusters < maxFAT12 || g.Type == FAT32 && !g.Valid(g.RootCluster)
+	if other {
 		repairs, fix = []string{}, nil
 	}
 	r.Found(c.found("volume-beyond-device", at(offTotSec32, 4), gotWant(claimed, c.d.Size()),
 		detail("bytes of the volume against bytes that are there"), offer(repairs...)), fix)
-	if g.Clusters < 1 {
+	if other {
+		// With the clusters that are there it would be a volume of another
+		// type, or none; and it may well be that the size alone is wrong.
 		return vol.ErrStop
 	}
 	return nil
@@ -244,8 +246,8 @@ func (c *checker) checkType(r *vol.Report) error {
 	return nil
 }
 
-// otherWidthFits reports whether the FAT makes sense read as the other of
-// FAT12 and FAT16, and none as what the cluster count says.
+// otherWidthFits reports whether the FAT makes much more sense read as the other
+// of FAT12 and FAT16 than as what the cluster count says.
 func (c *checker) otherWidthFits() (bool, error) {
 	other := *c.g
 	other.Type = FAT12 + FAT16 - c.g.Type
@@ -257,7 +259,7 @@ func (c *checker) otherWidthFits() (bool, error) {
 		return false, err
 	}
 	theirs, err := badLinks(newTable(c.d, &other, other.ActiveFat))
-	return theirs == 0, err
+	return theirs*8 < mine, err
 }
 
 // badLinks counts entries that no sound FAT of this width holds.

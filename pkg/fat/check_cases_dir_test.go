@@ -104,6 +104,9 @@ func hide(l *lab) spot {
 func (l *lab) long(start uint32, more int) {
 	cs, _ := l.chain(start)
 	n := int(65536*32/l.cluster) - len(cs) + more
+	if n <= 0 {
+		l.t.Fatal("it is as long already")
+	}
 	cs = append(cs, l.run(l.spare(0), n)...)
 	l.link(cs)
 	for _, c := range cs[len(cs)-n:] {

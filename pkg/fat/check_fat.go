@@ -160,7 +160,7 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 	first := diff[0]
 	c.fat = best
 	r.Found(c.found("fats-differ", at(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), offer(name),
-		detail("%d sectors; FAT %d fits the directories best", first.sectors, best)),
+		detail("in %d of its sectors; FAT %d fits the directories best", first.sectors, best)),
 		func(ctx context.Context, _ vol.Repair) error { return c.mirrorFrom(ctx, best) })
 	return nil
 }

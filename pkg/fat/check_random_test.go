@@ -12,12 +12,16 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
-// seeds is how many random volumes a test tries.
-func seeds(n int) uint64 {
+// seeds are the random volumes that a test tries: the first n, and those on
+// which something went wrong once.
+func seeds(n int, once ...uint64) []uint64 {
 	if testing.Short() {
 		n /= 5
 	}
-	return uint64(n)
+	for seed := range uint64(n) {
+		once = append(once, seed)
+	}
+	return once
 }
 
 // soft is a testing.TB on which a damage that cannot be done any more, because
@@ -47,7 +51,7 @@ func (l *lab) try(d *damage) (ok bool) {
 func TestManyDamages(t *testing.T) {
 	labs := map[string]*lab{"12": newLab(t, "12"), "16": newLab(t, "16"), "32": newLab(t, "32")}
 	all := damages()
-	for seed := range seeds(600) {
+	for _, seed := range seeds(500, 6075) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			kind := []string{"12", "12", "12", "16", "32"}[rnd.IntN(5)]
@@ -70,7 +74,7 @@ func TestManyDamages(t *testing.T) {
 // TestRandomBytes changes bytes of the metadata at random.
 func TestRandomBytes(t *testing.T) {
 	labs := map[string]*lab{"12": newLab(t, "12"), "16": newLab(t, "16"), "32": newLab(t, "32")}
-	for seed := range seeds(1000) {
+	for _, seed := range seeds(800, 7141, 9353) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			kind := []string{"12", "12", "12", "16", "32"}[rnd.IntN(5)]

@@ -187,6 +187,11 @@ func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
 	case fixSet:
 		return c.walk.tab.set(f.last, entryLast)
 	case fixRejoin:
+		if f.free != 0 && head == f.free { // see bridges
+			if err := c.walk.tab.set(head, head+1); err != nil {
+				return err
+			}
+		}
 		if f.n > 0 {
 			return c.walk.tab.set(f.last, head)
 		}

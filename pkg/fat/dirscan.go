@@ -18,11 +18,10 @@ type scanNote struct {
 // layoutNote is a directory whose slots must move to be mended: without dot
 // entries, or with entries behind its end.
 type layoutNote struct {
-	dir   int32
-	slug  string
-	slot  int32
-	n     int32 // live entries concerned
-	offer []string
+	dir  int32
+	slug string
+	slot int32
+	n    int32 // live entries concerned
 }
 
 // labelAt is a volume label in the root directory.

@@ -8,7 +8,7 @@
 //	[Linux]  the kernel's fs/fat as behaviour that users of the volume meet
 //
 // Files: layout.go holds the on-disk records as views; geometry.go what the
-// boot sector says and whether it can be; table.go the FAT itself; name.go,
-// entry.go the names and directories; check_*.go one pass of a check each;
-// problems.go the catalogue; plan.go format.
+// boot sector says and whether it can be; table.go the FAT itself; name.go the
+// names; folder.go directories as changes see them, dirscan.go as a check does;
+// check_*.go one pass of a check each; problems.go the catalogue; plan.go format.
 package fat

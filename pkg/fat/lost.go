@@ -178,10 +178,31 @@ func (l *lostChains) candidate(f *chainFault) (uint32, error) {
 	if f.isDir {
 		return 0, nil
 	}
+	if ok, err := l.bridges(f); err != nil || ok {
+		return f.at, err
+	}
 	if err := l.indexLengths(); err != nil {
 		return 0, err
 	}
 	return l.byLen[f.need-f.n].only(), nil
+}
+
+// bridges reports whether the chain was broken by one cluster that lost its
+// entry: the cluster that is marked as free, and the lost chain directly behind
+// it, have together as many clusters as the size lacks.
+func (l *lostChains) bridges(f *chainFault) (bool, error) {
+	missing := f.need - f.n
+	next := f.at + 1
+	follows := f.n == 0 && f.at == f.start || f.n > 0 && f.at == f.last+1
+	if f.free != f.at || f.at == 0 || !follows || missing < 2 || !l.isHead(next) || l.taken[next] {
+		return false, nil
+	}
+	n, ok, err := l.length(next, missing-1)
+	if err != nil || !ok || n != missing-1 {
+		return false, err
+	}
+	l.taken[next] = true
+	return true, nil
 }
 
 // indexLengths counts the heads by the length of their chains. Chains that run

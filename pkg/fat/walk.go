@@ -77,6 +77,8 @@ type walk struct {
 	bytesRead         int64
 	progress          func(done, total int64)
 	done              int64
+	lastDir           int32 // of path; 0 for none
+	lastPath          string
 }
 
 func newWalk(c *checker, t *table, used *space.Map) *walk {
@@ -263,18 +265,25 @@ func (w *walk) slotOff(i int32, k int) int64 {
 	return 0
 }
 
-// path of directory i, with a leading slash.
+// path of directory i, with a leading slash. The one before is remembered, as
+// what is asked for next lies there or right below as a rule: in a tree that is
+// thousands of levels deep each path is long.
 func (w *walk) path(i int32) string {
-	var parts []string
-	for i != 0 {
-		parts = append(parts, w.dirs[i].name)
-		i = w.dirs[i].parent
-	}
-	if len(parts) == 0 {
+	if i == 0 {
 		return "/"
 	}
+	var parts []string
+	from := i
+	for ; i != 0 && i != w.lastDir; i = w.dirs[i].parent {
+		parts = append(parts, w.dirs[i].name)
+	}
+	above := ""
+	if i != 0 {
+		above = w.lastPath
+	}
 	slices.Reverse(parts)
-	return "/" + strings.Join(parts, "/")
+	w.lastDir, w.lastPath = from, strings.Join(append([]string{above}, parts...), "/")
+	return w.lastPath
 }
 
 // pathIn is the path of an entry of directory i.
@@ -290,6 +299,9 @@ func (w *walk) fault(f chainFault, ch chain) {
 	f.n, f.last = ch.n, ch.last
 	if ch.end != endEOC {
 		f.at = ch.at
+	}
+	if ch.end == endFree {
+		f.free = ch.at
 	}
 	w.faults = append(w.faults, f)
 }

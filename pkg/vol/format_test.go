@@ -45,3 +45,30 @@ func TestSignatures(t *testing.T) {
 		}
 	}
 }
+
+// TestForeign: every option of a format is named, and foreign where it is not
+// known.
+func TestForeign(t *testing.T) {
+	n, n64, f := 1, int64(1), 1.0
+	all := FormatOptions{
+		Type: "x", Label: "x", ID: "x", ClusterSize: 1, SectorSize: 1, Align: 1, Features: "x", VolumeGUID: "x",
+		Fats: &n, ReservedSectors: &n64, RootEntries: &n, HiddenSectors: &n64, MediaType: &n,
+		Overprovision: &f, SegmentsPerSection: &n, SectionsPerZone: &n, ColdExtensions: []string{"x"}, HotExtensions: []string{"x"},
+		RootOwner: &[2]uint32{}, Encoding: "x",
+	}
+	given := all.Given()
+	if len(given) != 15 {
+		t.Errorf("given are %q", given)
+	}
+	for i, name := range given {
+		if got := all.Foreign(append(given[:i:i], given[i+1:]...)...); got != name {
+			t.Errorf("without %s, %q is foreign", name, got)
+		}
+	}
+	if got := all.Foreign(given...); got != "" {
+		t.Errorf("%q is foreign", got)
+	}
+	if none := (&FormatOptions{Type: "x", Label: "x", ClusterSize: 1}); len(none.Given()) != 0 || none.Foreign() != "" {
+		t.Errorf("given are %q", none.Given())
+	}
+}

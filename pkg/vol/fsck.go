@@ -19,6 +19,9 @@ const maxRounds = 32
 type Outcome struct {
 	*Finding
 	Repaired *Repair // nil: left as it was
+	// Mendable: a repair could be carried out here and now. One that is not
+	// may all the same name the repairs that are right for it.
+	Mendable bool
 }
 
 // Result of a Fsck.
@@ -57,7 +60,7 @@ func (r *Result) Left(s Severity) bool {
 // An error means that the volume could not be checked.
 func Fsck(ctx context.Context, d dev.Device, drv *Driver, o CheckOptions, decide Decider, sink Sink) (*Result, error) {
 	s := &session{d: d, drv: drv, o: o, decide: decide, sink: sink,
-		left: map[string]*standing{}, mended: map[string]int{}, more: map[string]*more{}}
+		left: map[string]*standing{}, mended: map[string]mends{}, more: map[string]*more{}}
 	for s.res.Rounds = 1; ; s.res.Rounds++ {
 		again, err := s.round(ctx)
 		if err != nil {
@@ -84,11 +87,14 @@ type session struct {
 	sink   Sink
 	res    Result
 	left   map[string]*standing // findings left, by Key
-	mended map[string]int       // repairs carried out, by Key
+	mended map[string]mends     // repairs carried out, by Key
 	more   map[string]*more     // findings beyond maxListed, by code
 	now    [SevError + 1]int    // findings of this round that stand
 	held   bool                 // nothing is mended in the rest of this round
 }
+
+// mends counts the rounds in which the same was mended, up to the last one.
+type mends struct{ n, last int }
 
 // standing is a finding that was left.
 type standing struct {
@@ -154,13 +160,13 @@ func (s *session) settle(ctx context.Context, queue []queued) (fixed bool, err e
 		if rep != nil {
 			fixed, s.res.Repaired = true, true
 		}
-		s.note(q.f, key, rep, declined)
+		s.note(q.f, key, rep, declined, q.mendable())
 	}
 	return fixed, nil
 }
 
 // note keeps what became of f.
-func (s *session) note(f *Finding, key string, rep *Repair, declined bool) {
+func (s *session) note(f *Finding, key string, rep *Repair, declined, mendable bool) {
 	st := s.left[key]
 	if s.sink != nil && (st == nil || rep != nil) {
 		s.sink.Finding(f, rep)
@@ -170,10 +176,10 @@ func (s *session) note(f *Finding, key string, rep *Repair, declined bool) {
 	}
 	switch {
 	case st != nil:
-		s.res.Outcomes[st.at] = Outcome{f, rep}
+		s.res.Outcomes[st.at] = Outcome{f, rep, mendable}
 	case s.list(f):
 		st = &standing{at: len(s.res.Outcomes)}
-		s.res.Outcomes = append(s.res.Outcomes, Outcome{f, rep})
+		s.res.Outcomes = append(s.res.Outcomes, Outcome{f, rep, mendable})
 	default:
 		s.more[f.Code].count(rep)
 		return
@@ -206,8 +212,8 @@ func (s *session) dropGone() {
 	})
 }
 
-// maxMends is how often the same finding may be mended at the same place:
-// more means that the repair does not hold.
+// maxMends is in how many rounds the same finding may be mended at the same
+// place: more means that the repair does not hold.
 const maxMends = 3
 
 func (s *session) repair(ctx context.Context, q queued, key string) (rep *Repair, declined bool, err error) {
@@ -219,16 +225,19 @@ func (s *session) repair(ctx context.Context, q queued, key string) (rep *Repair
 	if i < 0 || i >= len(offered) {
 		return nil, true, nil
 	}
-	if s.mended[key]++; s.mended[key] > maxMends {
+	m := s.mended[key]
+	if m.n == maxMends && m.last != s.res.Rounds {
 		s.res.Unproven = fmt.Errorf("%s %s: repair %q does not hold", q.f.Code, q.f.Loc.Path, offered[i].Name)
 		return nil, true, nil
 	}
 	if err := q.fix(ctx, offered[i]); err != nil {
 		if errors.Is(err, ErrNotNow) {
-			s.mended[key]--
 			return nil, false, nil
 		}
 		return nil, false, fmt.Errorf("repair %s (%s): %w", q.f.Code, offered[i].Name, err)
+	}
+	if m.last != s.res.Rounds {
+		s.mended[key] = mends{m.n + 1, s.res.Rounds}
 	}
 	return &offered[i], false, nil
 }

@@ -68,7 +68,7 @@ func (s *session) addMore() {
 			continue
 		}
 		f := Finding{Problem: m.problem}
-		out := Outcome{Finding: &f}
+		out := Outcome{Finding: &f, Mendable: len(m.problem.Repairs) > 0}
 		switch {
 		case m.mended == 0:
 			Detail("and %d more", m.left)(&f)

@@ -2,6 +2,7 @@ package voltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -127,8 +128,11 @@ func (v volume) repair(d dev.Device, j dev.Journal) error {
 	if err != nil {
 		return err
 	}
-	if !res.Repaired || res.Unproven != nil || res.Left(vol.SevError) {
-		return fmt.Errorf("not repaired: %v", res.Unproven)
+	if res.Unproven != nil {
+		return fmt.Errorf("not proven: %w", res.Unproven)
+	}
+	if !res.Repaired || res.Left(vol.SevError) {
+		return errors.New("not repaired")
 	}
 	_, err = txn.Commit(ctx, dev.CommitOptions{Undo: j})
 	return err

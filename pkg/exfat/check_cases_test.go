@@ -1,0 +1,319 @@
+package exfat
+
+import (
+	"context"
+	"crypto/sha256"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
+)
+
+// injury is one way to break a lab, and what must come of it.
+type injury struct {
+	name  string   // if there are several of the slug
+	slug  string   // the finding that it must show as
+	also  []string // other warnings and errors that it shows as
+	kinds string   // labs that it can be done to; all where empty
+	fix   string   // the repair to choose; "" where the first one is meant
+	hit   func(l *lab) spot
+	gone  []string // files that it, or its repair, takes or changes
+	stays bool     // no repair: it is found again
+	// peer says why fsck.exfat may have something to say of the repaired volume.
+	peer string
+	then func(l *lab, now *reader) // what else to prove of the result
+}
+
+// spot is where a finding must be; what is zero is not looked at.
+type spot struct {
+	path    string
+	cluster uint32
+	off     int64
+}
+
+func (d *injury) title() string {
+	return strings.Join(strings.Fields(d.slug+" "+d.name+" "+d.fix), " ")
+}
+
+func (d *injury) labs() []string {
+	if d.kinds == "" {
+		return strings.Fields(allKinds)
+	}
+	return strings.Fields(d.kinds)
+}
+
+// injuries are all of them.
+func injuries() []injury {
+	return slices.Concat(bootInjuries(), fatalInjuries(), specialInjuries(), chainInjuries(), linkInjuries(), spaceInjuries(),
+		setInjuries(), streamInjuries(), dirInjuries(), nameInjuries())
+}
+
+// eachInjury runs fn for every injury on every lab that it is for.
+func eachInjury(t *testing.T, fn func(t *testing.T, d *injury, l *lab)) {
+	labs := map[string]*lab{}
+	for _, kind := range strings.Fields(allKinds + " big") {
+		labs[kind] = newLab(t, kind)
+	}
+	all := injuries()
+	for i := range all {
+		d := &all[i]
+		t.Run(d.title(), func(t *testing.T) {
+			for _, kind := range d.labs() {
+				t.Run(kind, func(t *testing.T) {
+					t.Parallel()
+					fn(t, d, labs[kind].clone(t))
+				})
+			}
+		})
+	}
+}
+
+// TestCatalogueIsReached holds the catalogue against the injuries: each row has
+// one, and each repair of each row.
+func TestCatalogueIsReached(t *testing.T) {
+	reached := map[string]bool{}
+	for _, d := range injuries() {
+		p := vol.Find(Problems(), d.slug)
+		if p == nil {
+			t.Errorf("injury %s has no row", d.title())
+			continue
+		}
+		reached[d.slug] = true
+		fix := d.fix
+		if fix == "" && len(p.Repairs) > 0 && !d.stays {
+			fix = p.Repairs[0].Name
+		}
+		reached[d.slug+" "+fix] = true
+	}
+	for _, p := range Problems() {
+		if !reached[p.Slug] {
+			t.Errorf("no injury for %s %s", p.Code, p.Slug)
+		}
+		for _, r := range p.Repairs {
+			if !reached[p.Slug+" "+r.Name] {
+				t.Errorf("no injury for the repair %q of %s %s", r.Name, p.Code, p.Slug)
+			}
+		}
+	}
+}
+
+// fsck runs the check; a decider makes it repair.
+func fsck(t testing.TB, d dev.Device, decide vol.Decider) *vol.Result {
+	t.Helper()
+	res, err := vol.Fsck(context.Background(), d, Driver(), vol.CheckOptions{}, decide, nil)
+	must(t, err)
+	return res
+}
+
+// hashOf is a hash of all that d holds.
+func hashOf(t testing.TB, d dev.Device) string {
+	t.Helper()
+	h := sha256.New()
+	for r := d.NextData(0); !r.Empty(); r = d.NextData(r.End()) {
+		b := make([]byte, r.Len)
+		_, err := d.ReadAt(b, r.Off)
+		must(t, err)
+		h.Write(b)
+	}
+	return string(h.Sum(nil))
+}
+
+// TestInjury reports: each injury is found, at its place, as what it is and as
+// nothing else, and finding it changes nothing.
+func TestInjury(t *testing.T) {
+	eachInjury(t, func(t *testing.T, d *injury, l *lab) {
+		want := d.hit(l)
+		before := hashOf(t, l.m)
+		l.m.SetReadOnly(true)
+		res := fsck(t, l.m, nil)
+		if hashOf(t, l.m) != before {
+			t.Fatal("the check changed the image")
+		}
+		found := false
+		for _, o := range res.Outcomes {
+			if o.Slug == d.slug && want.fits(o.Loc) {
+				found = true
+			} else if o.Severity > vol.SevInfo && o.Slug != d.slug && o.Slug != "percent-in-use" && !slices.Contains(d.also, o.Slug) {
+				t.Errorf("also found: %s", line(o))
+			}
+		}
+		if !found {
+			t.Errorf("%s is not found at %+v", d.slug, want)
+			report(t, res)
+		}
+	})
+}
+
+func (s spot) fits(l vol.Location) bool {
+	return (s.path == "" || s.path == l.Path) && (s.cluster == 0 || s.cluster == l.Cluster) && (s.off == 0 || s.off == l.Range.Off)
+}
+
+func line(o vol.Outcome) string {
+	s := strings.Join([]string{o.Code, o.Slug, o.Severity.String(), o.Loc.Path, o.Message()}, " ")
+	if o.Repaired != nil {
+		s += " -> " + o.Repaired.Name
+	}
+	return s
+}
+
+func report(t testing.TB, res *vol.Result) {
+	t.Helper()
+	for _, o := range res.Outcomes {
+		t.Log(line(o))
+	}
+}
+
+// choose is -y, but takes the repair fix for slug where it is offered.
+func choose(slug, fix string) vol.Decider {
+	return func(f *vol.Finding) int {
+		if f.Slug == slug && fix != "" {
+			if i := slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Name == fix }); i >= 0 {
+				return i
+			}
+		}
+		return voltest.Always(f)
+	}
+}
+
+// TestInjuryRepaired chooses the repair that each injury is for: after one run
+// there is nothing left that can be mended, files that were not hit hold what
+// they held, and fsck.exfat agrees.
+func TestInjuryRepaired(t *testing.T) {
+	eachInjury(t, func(t *testing.T, d *injury, l *lab) {
+		d.hit(l)
+		tx := dev.Begin(l.m)
+		res := fsck(t, tx, choose(d.slug, d.fix))
+		if res.Unproven != nil {
+			report(t, res)
+			t.Fatalf("unproven: %v", res.Unproven)
+		}
+		if !d.stays && !mendedBy(res, d) {
+			t.Errorf("%s was not repaired by %q", d.slug, d.fix)
+			report(t, res)
+		}
+		commit(t, tx)
+		for _, o := range fsck(t, l.m, voltest.Always).Outcomes {
+			if o.Severity > vol.SevInfo && !(d.stays && (o.Slug == d.slug || slices.Contains(d.also, o.Slug))) {
+				t.Errorf("after the repair: %s", line(o))
+			}
+			if o.Repaired != nil {
+				t.Errorf("repaired in a second run: %s", line(o))
+			}
+		}
+		now, err := newReader(l.m)
+		if err != nil {
+			if !d.stays {
+				t.Fatal(err)
+			}
+			return
+		}
+		l.compare(t, now.files(), d.gone)
+		if d.then != nil {
+			d.then(l, now)
+		}
+		if t.Failed() {
+			report(t, res)
+		} else if d.peer == "" && !d.stays {
+			peerSilent(t, l.forPeer(t).m)
+		}
+	})
+}
+
+// mendedBy reports whether a finding of the slug was mended as d wants.
+func mendedBy(res *vol.Result, d *injury) bool {
+	return slices.ContainsFunc(res.Outcomes, func(o vol.Outcome) bool {
+		return o.Slug == d.slug && o.Repaired != nil && (d.fix == "" || o.Repaired.Name == d.fix)
+	})
+}
+
+// compare holds what there is against what was planted, but for the files gone.
+func (l *lab) compare(t *testing.T, got map[string]string, gone []string) {
+	t.Helper()
+	for _, path := range slices.Sorted(maps.Keys(l.known)) {
+		if slices.ContainsFunc(gone, func(g string) bool { return g == path || strings.HasSuffix(g, "/") && strings.HasPrefix(path, g) }) {
+			continue
+		}
+		if b, ok := got[path]; !ok {
+			t.Errorf("%s is lost", path)
+		} else if b != l.known[path] {
+			t.Errorf("%s holds something else: %d bytes instead of %d", path, len(b), len(l.known[path]))
+		}
+	}
+}
+
+// peerSilent runs fsck.exfat -n, which may count files but not complain.
+func peerSilent(t testing.TB, d dev.Device) {
+	t.Helper()
+	out, err := exec.Command(voltest.Peer(t, "fsck.exfat"), "-n", saved(t, d)).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), ": clean.") || strings.Contains(string(out), "ERROR") {
+		t.Errorf("fsck.exfat: %v\n%s", err, out)
+	}
+}
+
+// lossless is -p: the first repair that loses nothing.
+func lossless(f *vol.Finding) int {
+	if f.Severity < vol.SevWarning {
+		return -1
+	}
+	return slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Loss == vol.LossNone })
+}
+
+// TestInjuryLossless: with the repairs that lose nothing, every file that could
+// be read before can be read after, by the same name and with the same contents.
+func TestInjuryLossless(t *testing.T) {
+	eachInjury(t, func(t *testing.T, d *injury, l *lab) {
+		d.hit(l)
+		var before map[string]string
+		if r, err := newReader(l.m); err == nil {
+			before = r.files()
+		}
+		tx := dev.Begin(l.m)
+		res := fsck(t, tx, lossless)
+		if res.Unproven != nil {
+			report(t, res)
+			t.Fatalf("unproven: %v", res.Unproven)
+		}
+		for _, o := range res.Outcomes {
+			if o.Repaired != nil && o.Repaired.Loss != vol.LossNone {
+				t.Errorf("not lossless: %s", line(o))
+			}
+		}
+		commit(t, tx)
+		r, err := newReader(l.m)
+		if err != nil {
+			if before != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		for path, b := range before {
+			if want, ok := l.known[path]; ok && b == want && !r.holds(path, b) {
+				t.Errorf("%s was there before", path)
+				report(t, res)
+			}
+		}
+	})
+}
+
+// fsckAll is -y, which must leave a volume that is clean.
+func fsckAll(t testing.TB, m *dev.Mem) *vol.Result {
+	t.Helper()
+	tx := dev.Begin(m)
+	res := fsck(t, tx, voltest.Always)
+	if res.Unproven != nil {
+		report(t, res)
+		t.Fatalf("unproven: %v", res.Unproven)
+	}
+	commit(t, tx)
+	for _, o := range fsck(t, m, nil).Outcomes {
+		if o.Severity > vol.SevInfo {
+			t.Errorf("after the repair: %s", line(o))
+		}
+	}
+	return res
+}

@@ -1,0 +1,200 @@
+package exfat
+
+import "github.com/fatkit/fatkit/pkg/space"
+
+// streamKind says what kind of entry names clusters.
+type streamKind int
+
+const (
+	ofFile   streamKind = iota // a Stream Extension, of a file or a directory
+	ofRoot                     // none: the root directory stands in the boot sector
+	ofVendor                   // a vendor allocation, [exFAT] §7.9
+	ofOther                    // a benign entry of a kind that is not known, §6.3 and §6.4
+)
+
+// stream is what one entry says of its clusters.
+type stream struct {
+	ref    setRef
+	at     int32 // slot of the entry that holds the allocation
+	name   string
+	kind   streamKind
+	isDir  bool
+	start  uint32
+	length uint64
+	valid  uint64
+	need   uint32 // clusters for length, at most one more than there are
+	noFat  bool
+
+	sealed bool   // the checksum of its set fits
+	fits   bool   // it would, if DataLength were ValidDataLength
+	mended string // slug of what is wrong with the entry, where something like it fits
+	trust  trust
+}
+
+// trust is how much speaks for what a stream says of its clusters. Those with
+// more claim theirs first.
+type trust int
+
+const (
+	trusted trust = iota // checksum, bitmap, heap and length agree
+	likely               // all but the checksum
+	unsound              // the bitmap or the heap speaks against it
+	usurper              // it would take clusters that others have better claims to
+	foreign              // nothing is known of the entry, and it does not fit
+)
+
+// chain is what following the clusters of a stream found.
+type chain struct {
+	n       uint32 // sound clusters
+	last    uint32 // the last of them, 0 for none
+	end     endKind
+	stop    uint32 // the cluster or value that ended it
+	extents []space.Extent
+}
+
+// endKind says how a chain ends.
+type endKind int
+
+const (
+	endGood   endKind = iota
+	endShort          // an end mark before the length is reached
+	endLong           // no end mark where the length is reached
+	endBroken         // a value that is no cluster
+	endLoop
+	endShared // a cluster that another has claimed
+	endHeap   // a run that leaves the heap
+)
+
+// claimRun claims a run of n clusters.
+func (w *walk) claimRun(start, n uint32) chain {
+	g := w.c.g
+	fit := min(n, g.Clusters-(start-firstCluster))
+	got := w.claimed.SetRunNew(space.Extent{Start: start - firstCluster, Len: fit})
+	ch := chain{n: got}
+	if got > 0 {
+		ch.last = start + got - 1
+		ch.extents = []space.Extent{{Start: start, Len: got}}
+	}
+	switch {
+	case got < fit:
+		ch.end, ch.stop = endShared, start+got
+	case fit < n:
+		ch.end = endHeap
+	}
+	return ch
+}
+
+// claimChain follows the FAT from start, through at most need clusters, and
+// claims them. With need 0 it goes on to the end mark, for the root.
+func (w *walk) claimChain(start, need uint32) (chain, error) {
+	var ch chain
+	err := w.extend(&ch, start, need)
+	return ch, err
+}
+
+// extend goes on with a chain at cluster c.
+func (w *walk) extend(ch *chain, c, need uint32) error {
+	for {
+		if !w.c.g.Valid(c) {
+			ch.end, ch.stop = endBroken, c
+			return nil
+		}
+		if !w.claimed.SetNew(c - firstCluster) {
+			ch.end, ch.stop = endShared, c
+			break
+		}
+		ch.add(c)
+		v, err := w.c.tab.get(c)
+		if err != nil {
+			return err
+		}
+		if need != 0 && ch.n == need {
+			if v != fatEOC {
+				ch.end, ch.stop = endLong, v
+			}
+			return nil
+		}
+		if v == fatEOC {
+			if need != 0 {
+				ch.end, ch.stop = endShort, v
+			}
+			return nil
+		}
+		c = v
+	}
+	if ch.holds(ch.stop) {
+		ch.end = endLoop
+	}
+	return nil
+}
+
+func (ch *chain) add(c uint32) {
+	if k := len(ch.extents) - 1; k >= 0 && ch.extents[k].Start+ch.extents[k].Len == c {
+		ch.extents[k].Len++
+	} else {
+		ch.extents = append(ch.extents, space.Extent{Start: c, Len: 1})
+	}
+	ch.n, ch.last = ch.n+1, c
+}
+
+func (ch *chain) holds(c uint32) bool {
+	for _, e := range ch.extents {
+		if c >= e.Start && c-e.Start < e.Len {
+			return true
+		}
+	}
+	return false
+}
+
+// claim claims the clusters of a stream, whose start is valid.
+func (w *walk) claim(s *stream) (chain, error) {
+	if s.noFat {
+		return w.claimRun(s.start, s.need), nil
+	}
+	return w.claimChain(s.start, s.need)
+}
+
+// isFree reports whether none of n clusters from start on is claimed.
+func (w *walk) isFree(start, n uint32) bool {
+	free := true
+	w.claimed.Runs(space.Extent{Start: start - firstCluster, Len: n}, func(space.Extent) bool {
+		free = false
+		return false
+	})
+	return free
+}
+
+// plausible reports whether nothing speaks against a stream before its
+// clusters are claimed: it stays in the heap, its chain has the right length,
+// and the bitmap has all of its clusters as used.
+func (w *walk) plausible(s *stream) (bool, error) {
+	g := w.c.g
+	if s.length == 0 {
+		return s.start == 0, nil
+	}
+	if s.need > g.Clusters || !g.Valid(s.start) {
+		return false, nil
+	}
+	if s.noFat {
+		if uint64(s.start-firstCluster)+uint64(s.need) > uint64(g.Clusters) {
+			return false, nil
+		}
+		n, err := w.c.bits.countUsed(space.Extent{Start: s.start, Len: s.need})
+		return n == s.need, err
+	}
+	c := s.start
+	for n := uint32(0); n < s.need; n++ {
+		if !g.Valid(c) {
+			return false, nil
+		}
+		if used, err := w.c.bits.used(c); err != nil || !used {
+			return false, err
+		}
+		v, err := w.c.tab.get(c)
+		if err != nil {
+			return false, err
+		}
+		c = v
+	}
+	return c == fatEOC, nil
+}

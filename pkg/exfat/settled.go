@@ -1,0 +1,63 @@
+package exfat
+
+import (
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// maxDirSlot is more than the number of any slot.
+const maxDirSlot = maxDirBytes / entryLen
+
+// unsettled finds the slots that lie in clusters to which another stream leads
+// too. They may be entries or the contents of a file: until it is known which,
+// nothing of what they say is mended, and neither what is in directories that
+// only they lead to.
+func (w *walk) unsettled() {
+	if len(w.shared) == 0 {
+		return
+	}
+	stops := make([]uint32, 0, len(w.shared))
+	for i := range w.shared {
+		stops = append(stops, w.shared[i].stop)
+	}
+	slices.Sort(stops)
+	per := w.c.g.ClusterSize / entryLen
+	w.settled = make([]int32, len(w.dirs))
+	for i := range w.dirs {
+		d := &w.dirs[i]
+		w.settled[i] = maxDirSlot
+		if i > 0 && !w.isSettled(d.ref.dir, d.ref.slot) {
+			w.settled[i] = 0
+			continue
+		}
+		slot := int64(0)
+		for _, e := range d.extents {
+			k, _ := slices.BinarySearch(stops, e.Start)
+			if k < len(stops) && stops[k]-e.Start < e.Len {
+				w.settled[i] = int32(min(slot+int64(stops[k]-e.Start)*per, maxDirSlot))
+				break
+			}
+			slot += int64(e.Len) * per
+		}
+	}
+}
+
+// isSettled reports whether slot of a directory is known to be one.
+func (w *walk) isSettled(dir, slot int32) bool { return w.settled == nil || slot < w.settled[dir] }
+
+// ifSettled is fix, or nil where a directory is not settled up to slot last.
+func (c *checker) ifSettled(dir, last int32, fix vol.Fix) vol.Fix {
+	if !c.walk.isSettled(dir, last) {
+		return nil
+	}
+	return fix
+}
+
+// ofSettled is fix, or nil where the entry of a stream is not settled.
+func (c *checker) ofSettled(s *stream, fix vol.Fix) vol.Fix {
+	if s.kind == ofRoot {
+		return fix
+	}
+	return c.ifSettled(s.ref.dir, s.ref.slot+s.ref.n-1, fix)
+}
