@@ -49,6 +49,15 @@ func (w *Windows) At(off int64, n int) ([]byte, error) {
 	return w.buf[at : at+int64(n)], nil
 }
 
+// Rest is what follows offset off, inside the table, up to the end of its
+// window, good until the next call.
+func (w *Windows) Rest(off int64) ([]byte, error) {
+	if _, err := w.At(off, 1); err != nil {
+		return nil, err
+	}
+	return w.buf[off%WindowLen:], nil
+}
+
 func (w *Windows) load(no int64, want Range) error {
 	if err := CheckRange("read", want, w.r.Len); err != nil {
 		return err

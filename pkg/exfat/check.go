@@ -26,10 +26,10 @@ type checker struct {
 	bad    tally              // clusters with the bad mark
 	missed tally              // claimed, and marked as free
 	lost   *lostClusters      // marked as used, and not claimed
-	room   *room              // free clusters that repairs may take
 	stats  vol.Stats
 
 	renamed   map[setRef]bool // sets that got another name
+	roomFrom  uint32          // no cluster before it may be given to somebody
 	usurpers  map[int64]bool  // entries that come last, by where they lie
 	rootFault *streamFault    // the root directory's chain ends too early
 }

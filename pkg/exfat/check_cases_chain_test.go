@@ -43,6 +43,16 @@ func prefix(path string, clusters int64) func(l *lab, now *reader) {
 	}
 }
 
+// grown proves that a file has so many whole clusters, and begins with what it
+// held.
+func grown(path string, clusters int64) func(l *lab, now *reader) {
+	return func(l *lab, now *reader) {
+		if got := now.files()[path]; len(got) != int(clusters*l.cluster) || !strings.HasPrefix(got, l.known[path]) {
+			l.t.Errorf("%s has %d bytes", path, len(got))
+		}
+	}
+}
+
 func rootChainInjuries() []injury {
 	return []injury{
 		{slug: "chain-broken", name: "root behind its end", fix: fixSet, hit: func(l *lab) spot {
@@ -97,8 +107,8 @@ func lengthInjuries() []injury {
 			l.redo("/BIG.BIN", lengths(cl(l, 90), 5))
 			return spot{path: "/BIG.BIN"}
 		}, gone: []string{"/BIG.BIN"}, then: func(l *lab, now *reader) {
-			if got := now.files()["/BIG.BIN"]; len(got) != int(9*l.cluster) {
-				l.t.Errorf("BIG.BIN has %d bytes", len(got))
+			if n := l.node("/BIG.BIN"); n.length != uint64(9*l.cluster) || n.valid != 5 {
+				l.t.Errorf("BIG.BIN is %+v", n)
 			}
 		}},
 		{slug: "length-exceeds-clusters", name: "2^62", fix: fixTruncate, hit: func(l *lab) spot {
@@ -108,11 +118,11 @@ func lengthInjuries() []injury {
 		{slug: "length-exceeds-clusters", name: "2^64-1 contiguous", fix: fixTruncate, hit: func(l *lab) spot {
 			l.redo("/LAST.BIN", lengths(1<<64-1, 1<<64-1))
 			return spot{path: "/LAST.BIN"}
-		}, gone: []string{"/LAST.BIN"}, then: prefix("/LAST.BIN", 1)},
+		}, gone: []string{"/LAST.BIN"}, then: grown("/LAST.BIN", 2)},
 		{slug: "length-exceeds-clusters", name: "over the end", fix: fixTruncate, hit: func(l *lab) spot {
 			l.redo("/LAST.BIN", lengths(cl(l, 3), cl(l, 3)))
 			return spot{path: "/LAST.BIN"}
-		}, gone: []string{"/LAST.BIN"}, then: prefix("/LAST.BIN", 1)},
+		}, gone: []string{"/LAST.BIN"}, then: grown("/LAST.BIN", 2)},
 		{slug: "length-exceeds-clusters", name: "scattered", fix: fixRejoin, hit: func(l *lab) spot {
 			l.setFAT(l.cells(long)[1], 0xFFFFFFFF)
 			return spot{path: long}

@@ -299,7 +299,7 @@ func nameInjuries() []injury {
 		name("name-illegal", "dot", ".", "_"),
 		half, info,
 		twin("exact", "A.DAT", "A~1.DAT"), twin("case", "a.Dat", "a~1.Dat"),
-		{slug: "name-twice", name: "and illegal", also: []string{"name-illegal"}, gone: []string{"/SUB/LEAF.TXT"}, hit: func(l *lab) spot {
+		{slug: "name-illegal", name: "and twice", also: []string{"name-twice"}, gone: []string{"/SUB/LEAF.TXT"}, hit: func(l *lab) spot {
 			l.add("/SUB/x", newSetOf("/SUB/LE:F", 0x20, 0, nil, 0, 0))
 			l.redo("/SUB/LEAF.TXT", named("LE:F"))
 			return spot{path: "/SUB/LE:F"}

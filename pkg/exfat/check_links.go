@@ -161,39 +161,49 @@ func (c *checker) giveExtents(f *streamFault, es []space.Extent) error {
 	})
 }
 
-// room is where repairs look for free clusters.
-type room struct{ next uint32 }
-
-// takeRoom finds n clusters that are marked as free and that nothing claims,
-// in as few runs as one pass gives.
+// takeRoom finds n clusters that are marked as free and that nothing claims:
+// one run if there is one, as some systems read tables as if they were, else in
+// as few runs as one pass gives.
 func (c *checker) takeRoom(n uint32) ([]space.Extent, error) {
-	if c.room == nil {
-		c.room = &room{next: firstCluster}
-	}
-	var got tally
-	cl := c.room.next
-	for ; n > 0 && c.g.Valid(cl); cl++ {
-		used, err := c.bits.used(cl)
+	var got, run tally
+	for cl := max(firstCluster, c.roomFrom); c.g.Valid(cl); cl++ {
+		ok, err := c.spare(cl)
 		if err != nil {
 			return nil, err
 		}
-		if used || !c.walk.claimed.SetNew(cl-firstCluster) {
+		if !ok {
 			continue
 		}
-		v, err := c.tab.get(cl)
-		if err != nil {
-			return nil, err
+		if run.clusters == 0 && got.clusters == 0 {
+			c.roomFrom = cl
 		}
-		if v == fatBad {
-			continue
+		if run.cur.Start+run.cur.Len != cl {
+			run = tally{}
 		}
-		got.add(cl, 1)
-		n--
+		if run.add(cl, 1); run.clusters == uint64(n) {
+			got = run
+			break
+		}
+		if got.clusters < uint64(n) {
+			got.add(cl, 1)
+		}
 	}
-	c.room.next = cl
 	got.flush()
-	if n > 0 || !got.all() {
+	if got.clusters < uint64(n) || !got.all() {
 		return nil, vol.ErrNotNow
 	}
+	for _, e := range got.runs {
+		c.walk.claimed.SetRunNew(space.Extent{Start: e.Start - firstCluster, Len: e.Len})
+	}
 	return got.runs, nil
+}
+
+// spare reports whether a cluster may be given to somebody.
+func (c *checker) spare(cl uint32) (bool, error) {
+	used, err := c.bits.used(cl)
+	if err != nil || used || c.walk.claimed.Used(cl-firstCluster) {
+		return false, err
+	}
+	v, err := c.tab.get(cl)
+	return v != fatBad, err
 }

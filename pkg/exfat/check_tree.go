@@ -16,7 +16,9 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 		return err
 	}
 	w := c.walk
-	w.unsettled()
+	if err := w.unsettled(); err != nil {
+		return err
+	}
 	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
 	c.stats.Directories = uint64(len(w.dirs) - 1)
 	c.stats.BytesRead += w.bytesRead

@@ -14,13 +14,14 @@ const maxLostHeads = 1 << 22
 type lostClusters struct {
 	c *checker
 	tally
-	taken *space.Sparse        // by a repair
-	byRun map[uint32]headCount // runs by length
-	heads map[uint32]headCount // chains by length, those that end well
+	taken *space.Sparse       // by a repair
+	byRun map[uint32][]uint32 // runs by length: their first clusters
+	heads map[uint32][]uint32 // chains by length, those that end well
 }
 
-// headCount is the first cluster of a chain, and how many there are like it.
-type headCount struct{ head, n uint32 }
+// maxAlike is how many runs or chains of one length are told apart. Among more
+// no evidence points to one.
+const maxAlike = 64
 
 func newLostClusters(c *checker, t tally) *lostClusters {
 	return &lostClusters{c: c, tally: t, taken: space.NewSparse(uint64(c.g.Clusters))}
@@ -73,16 +74,7 @@ func (l *lostClusters) match(f *streamFault) ([]space.Extent, error) {
 	if len(l.runs) == 0 {
 		return nil, nil
 	}
-	es, err := l.candidate(f)
-	if err != nil || len(es) == 0 {
-		return nil, err
-	}
-	if f.isDir && f.n == 0 {
-		if ok, err := l.c.walk.holdsEntries(es[0].Start); err != nil || !ok {
-			return nil, err
-		}
-	}
-	return l.take(es, nil)
+	return l.take(l.candidate(f))
 }
 
 // take notes that a repair may use es, so that no other does.
@@ -114,19 +106,44 @@ func (l *lostClusters) candidate(f *streamFault) ([]space.Extent, error) {
 		if err := l.findHeads(); err != nil {
 			return nil, err
 		}
-		if h := l.heads[missing]; h.n == 1 {
-			if es, err := l.chain(h.head, missing); err != nil || es != nil {
-				return es, err
-			}
+		h, err := l.only(f, l.heads[missing])
+		if err != nil {
+			return nil, err
+		}
+		if es, err := l.chain(h, missing); err != nil || es != nil {
+			return es, err
 		}
 	}
 	l.findRuns()
-	if h := l.byRun[missing]; h.n == 1 {
-		if e := (space.Extent{Start: h.head, Len: missing}); l.isFree(e) {
-			return []space.Extent{e}, nil
+	h, err := l.only(f, l.byRun[missing])
+	if e := (space.Extent{Start: h, Len: missing}); h != 0 && l.isFree(e) {
+		return []space.Extent{e}, err
+	}
+	return nil, err
+}
+
+// only is the one of heads that may be what a stream lacks, or 0: where a
+// directory goes on there are entries, and where a file goes on there is no
+// directory.
+func (l *lostClusters) only(f *streamFault, heads []uint32) (uint32, error) {
+	if len(heads) > maxAlike {
+		return 0, nil
+	}
+	found := uint32(0)
+	for _, h := range heads {
+		ok, err := l.c.walk.startsWithSet(h)
+		if f.isDir && err == nil {
+			ok, err = l.c.walk.holdsEntries(h)
+			ok = !ok
+		}
+		if err != nil || !ok && found != 0 {
+			return 0, err
+		}
+		if !ok {
+			found = h
 		}
 	}
-	return nil, nil
+	return found, nil
 }
 
 // rootRest is the chain that continues the root directory, which has no length:
@@ -173,14 +190,20 @@ func (l *lostClusters) chain(cl, n uint32) ([]space.Extent, error) {
 	return nil, nil
 }
 
+func addAlike(m map[uint32][]uint32, n, head uint32) {
+	if len(m[n]) <= maxAlike {
+		m[n] = append(m[n], head)
+	}
+}
+
 // findRuns counts the lost runs by length.
 func (l *lostClusters) findRuns() {
 	if l.byRun != nil {
 		return
 	}
-	l.byRun = map[uint32]headCount{}
+	l.byRun = map[uint32][]uint32{}
 	for _, e := range l.runs {
-		l.byRun[e.Len] = headCount{e.Start, l.byRun[e.Len].n + 1}
+		addAlike(l.byRun, e.Len, e.Start)
 	}
 }
 
@@ -191,7 +214,7 @@ func (l *lostClusters) findHeads() error {
 	if l.heads != nil {
 		return nil
 	}
-	l.heads = map[uint32]headCount{}
+	l.heads = map[uint32][]uint32{}
 	if l.clusters > maxLostHeads {
 		return nil
 	}
@@ -213,7 +236,7 @@ func (l *lostClusters) findHeads() error {
 		}
 		n, ok, err := l.length(cl, budget)
 		if ok {
-			l.heads[n] = headCount{cl, l.heads[n].n + 1}
+			addAlike(l.heads, n, cl)
 		}
 		budget -= n
 		return err

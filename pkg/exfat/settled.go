@@ -10,16 +10,22 @@ import (
 const maxDirSlot = maxDirBytes / entryLen
 
 // unsettled finds the slots that lie in clusters to which another stream leads
-// too. They may be entries or the contents of a file: until it is known which,
-// nothing of what they say is mended, and neither what is in directories that
-// only they lead to.
-func (w *walk) unsettled() {
-	if len(w.shared) == 0 {
-		return
-	}
-	stops := make([]uint32, 0, len(w.shared))
+// too, and that do not look like entries. They may be the contents of a file:
+// until it is known, nothing of what they say is mended, and neither what is in
+// directories that only they lead to.
+func (w *walk) unsettled() error {
+	var stops []uint32
 	for i := range w.shared {
-		stops = append(stops, w.shared[i].stop)
+		ok, err := w.holdsEntries(w.shared[i].stop)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			stops = append(stops, w.shared[i].stop)
+		}
+	}
+	if len(stops) == 0 {
+		return nil
 	}
 	slices.Sort(stops)
 	per := w.c.g.ClusterSize / entryLen
@@ -41,6 +47,7 @@ func (w *walk) unsettled() {
 			slot += int64(e.Len) * per
 		}
 	}
+	return nil
 }
 
 // isSettled reports whether slot of a directory is known to be one.

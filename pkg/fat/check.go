@@ -1,7 +1,6 @@
 package fat
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -13,9 +12,9 @@ import (
 // boot finds the geometry, fat the allocation map, tree everything that
 // directories lead to; links, layout, space and flags judge what those found.
 type checker struct {
-	d        dev.Device
-	o        vol.CheckOptions
-	problems map[string]*vol.Problem
+	d   dev.Device
+	o   vol.CheckOptions
+	cat vol.Catalogue
 
 	boot  bootSector // the sector that counts: sector 0, or the backup where that is lost
 	g     *Geometry
@@ -30,12 +29,7 @@ type checker struct {
 
 // newChecker is Driver.Check.
 func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
-	c := &checker{d: d, o: o, problems: map[string]*vol.Problem{}}
-	ps := Problems()
-	for i := range ps {
-		c.problems[ps[i].Slug] = &ps[i]
-	}
-	return c
+	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
 }
 
 // Passes in order; each relies on what the ones before it left in c.
@@ -78,51 +72,6 @@ const noName = "NO NAME"
 
 func formatID(v uint32) string { return fmt.Sprintf("%04X-%04X", v>>16, v&0xFFFF) }
 
-// found makes a finding of the row slug at loc. The options set the rest.
-func (c *checker) found(slug string, loc vol.Location, opts ...func(*vol.Finding)) vol.Finding {
-	p := c.problems[slug]
-	if p == nil {
-		// A slug without a row is a mistake in this package, not on the media.
-		panic("fat: no problem " + slug)
-	}
-	f := vol.Finding{Problem: p, Loc: loc}
-	for _, o := range opts {
-		o(&f)
-	}
-	return f
-}
-
-func detail(format string, args ...any) func(*vol.Finding) {
-	return func(f *vol.Finding) { f.Detail = fmt.Sprintf(format, args...) }
-}
-
-func gotWant(got, want any) func(*vol.Finding) {
-	return func(f *vol.Finding) { f.Got, f.Want = got, want }
-}
-
-func offer(names ...string) func(*vol.Finding) {
-	return func(f *vol.Finding) { f.Offer = append([]string{}, names...) }
-}
-
-func related(ls ...vol.Location) func(*vol.Finding) {
-	return func(f *vol.Finding) { f.Related = ls }
-}
-
-// at is a place in the volume's metadata.
-func at(off, n int64) vol.Location { return vol.Location{Range: dev.Range{Off: off, Len: n}} }
-
-// patch changes n bytes at off.
 func (c *checker) patch(off, n int64, change func(b []byte)) error {
-	b := make([]byte, n)
-	if _, err := c.d.ReadAt(b, off); err != nil {
-		return err
-	}
-	change(b)
-	_, err := c.d.WriteAt(b, off)
-	return err
-}
-
-// always turns a change without choices into a Fix.
-func always(fn func() error) vol.Fix {
-	return func(context.Context, vol.Repair) error { return fn() }
+	return vol.Patch(c.d, off, n, change)
 }

@@ -58,7 +58,7 @@ func (c *checker) settleBoot(r *vol.Report, b bootSector) (stop bool, err error)
 	switch {
 	case lost != "" && bg != nil:
 		c.boot, c.g = backup, bg
-		r.Found(c.found("boot-sector-lost", at(0, bootSectorLen), detail("%s", lost)), always(func() error {
+		r.Found(c.cat.Found("boot-sector-lost", vol.At(0, bootSectorLen), vol.Detail("%s", lost)), vol.Always(func() error {
 			_, err := c.d.WriteAt(backup, 0)
 			return err
 		}))
@@ -75,7 +75,7 @@ func (c *checker) settleBoot(r *vol.Report, b bootSector) (stop bool, err error)
 			return true, nil
 		}
 	}
-	r.Found(c.found(f.slug, at(f.off, f.len), detail("%s", f.detail), gotWant(f.got, f.want)), nil)
+	r.Found(c.cat.Found(f.slug, vol.At(f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
 	return true, nil
 }
 
@@ -88,8 +88,8 @@ func (c *checker) checkExtent(r *vol.Report) error {
 	}
 	if g.claimed > int64(g.Clusters) {
 		sectors := g.DataOff()/g.SectorSize + int64(g.Clusters)*g.SectorsPerCluster
-		r.Found(c.found("fat-too-small", at(offTotSec32, 4), gotWant(g.claimed, g.Clusters)),
-			always(func() error { return c.setTotal(sectors) }))
+		r.Found(c.cat.Found("fat-too-small", vol.At(offTotSec32, 4), vol.GotWant(g.claimed, g.Clusters)),
+			vol.Always(func() error { return c.setTotal(sectors) }))
 	}
 	return nil
 }
@@ -111,13 +111,13 @@ func (c *checker) beyondDevice(r *vol.Report) error {
 	if loses {
 		repairs = []string{fixTruncate}
 	}
-	fix := always(func() error { return c.setTotal(sectors) })
+	fix := vol.Always(func() error { return c.setTotal(sectors) })
 	other := g.Clusters < 1 || g.Type == FAT16 && g.Clusters < maxFAT12 || g.Type == FAT32 && !g.Valid(g.RootCluster)
 	if other {
 		repairs, fix = []string{}, nil
 	}
-	r.Found(c.found("volume-beyond-device", at(offTotSec32, 4), gotWant(claimed, c.d.Size()),
-		detail("bytes of the volume against bytes that are there"), offer(repairs...)), fix)
+	r.Found(c.cat.Found("volume-beyond-device", vol.At(offTotSec32, 4), vol.GotWant(claimed, c.d.Size()),
+		vol.Detail("bytes of the volume against bytes that are there"), vol.Offer(repairs...)), fix)
 	if other {
 		// With the clusters that are there it would be a volume of another
 		// type, or none; and it may well be that the size alone is wrong.
@@ -157,34 +157,34 @@ func (c *checker) setTotal(sectors int64) error {
 // checkFields looks at the fields that do not move anything.
 func (c *checker) checkFields(r *vol.Report) {
 	b := c.boot
-	set := func(slug string, off, n int64, want uint32, opts ...func(*vol.Finding)) {
-		r.Found(c.found(slug, at(off, n), opts...), always(func() error { return c.setField(off, n, want) }))
+	set := func(slug string, off, n int64, want uint32, opts ...vol.Option) {
+		r.Found(c.cat.Found(slug, vol.At(off, n), opts...), vol.Always(func() error { return c.setField(off, n, want) }))
 	}
 	if !b.signed() {
-		set("no-signature", offSignature, 2, 0xAA55, gotWant(hex(b.u16(offSignature)), "0xaa55"))
+		set("no-signature", offSignature, 2, 0xAA55, vol.GotWant(hex(b.u16(offSignature)), "0xaa55"))
 	}
 	if !b.jumpOK() {
 		set("jump", offJump, 3, c.jump())
 	}
 	if m := b.u8(offMedia); !mediaOK(m) {
 		want := c.media()
-		set("media-byte", offMedia, 1, uint32(want), gotWant(hex(m), hex(want)))
+		set("media-byte", offMedia, 1, uint32(want), vol.GotWant(hex(m), hex(want)))
 	}
 	t16, t32 := b.u16(offTotSec16), b.u32(offTotSec32)
 	if t16 != 0 && t32 != 0 && uint32(t16) != t32 {
-		set("totals-disagree", offTotSec32, 4, 0, gotWant(t32, t16))
+		set("totals-disagree", offTotSec32, 4, 0, vol.GotWant(t32, t16))
 	}
 	if c.g.Type != FAT32 {
 		return
 	}
 	if n := b.u16(offRootEntCnt); n != 0 {
-		set("root-entries", offRootEntCnt, 2, 0, gotWant(n, 0))
+		set("root-entries", offRootEntCnt, 2, 0, vol.GotWant(n, 0))
 	}
 	if v := b.u16(offFSVer); v != 0 {
-		set("version", offFSVer, 2, 0, gotWant(hex(v), "0x0"))
+		set("version", offFSVer, 2, 0, vol.GotWant(hex(v), "0x0"))
 	}
 	if c.g.activeBad {
-		set("active-fat", offExtFlags, 2, 0, gotWant(b.u16(offExtFlags)&0xF, c.g.Fats-1))
+		set("active-fat", offExtFlags, 2, 0, vol.GotWant(b.u16(offExtFlags)&0xF, c.g.Fats-1))
 	}
 }
 
@@ -224,7 +224,7 @@ func (c *checker) checkType(r *vol.Report) error {
 			}
 		}
 	} else if g.Clusters == maxFAT12 || g.Clusters == maxFAT12+1 {
-		r.Found(c.found("type-boundary", at(offTotSec32, 4), gotWant(g.Clusters, nil)), nil)
+		r.Found(c.cat.Found("type-boundary", vol.At(offTotSec32, 4), vol.GotWant(g.Clusters, nil)), nil)
 	}
 	want := map[Type]string{FAT12: "FAT12   ", FAT16: "FAT16   ", FAT32: "FAT32   "}[g.Type]
 	got := string(c.boot.fsType())
@@ -237,12 +237,12 @@ func (c *checker) checkType(r *vol.Report) error {
 			return err
 		}
 		if other {
-			r.Found(c.found("type-ambiguous", at(offTotSec32, 4), detail(
+			r.Found(c.cat.Found("type-ambiguous", vol.At(offTotSec32, 4), vol.Detail(
 				"%d clusters make it %s, but the type string and the FAT say %s; a repair with the wrong width would destroy it", g.Clusters, g.Type, got[:5])), nil)
 			return vol.ErrStop
 		}
 	}
-	r.Found(c.found("type-string", at(int64(c.boot.off(offFilSysTy16, offFilSysTy32)), 8), gotWant(quote(got), quote(want))), nil)
+	r.Found(c.cat.Found("type-string", vol.At(int64(c.boot.off(offFilSysTy16, offFilSysTy32)), 8), vol.GotWant(quote(got), quote(want))), nil)
 	return nil
 }
 
@@ -283,7 +283,7 @@ func (c *checker) checkBackup(r *vol.Report) error {
 		return nil
 	}
 	if g.BackupSector == 0 || g.BackupSector == 0xFFFF {
-		r.Found(c.found("backup-boot-none", at(offBkBootSec, 2)), nil)
+		r.Found(c.cat.Found("backup-boot-none", vol.At(offBkBootSec, 2)), nil)
 		return nil
 	}
 	off := g.BackupSector * g.SectorSize
@@ -296,12 +296,12 @@ func (c *checker) checkBackup(r *vol.Report) error {
 		why = c.notBackup(copied)
 	}
 	if why != "" {
-		r.Found(c.found("backup-boot-location", at(offBkBootSec, 2), gotWant(g.BackupSector, usualBackup), detail("%s", why)), always(c.placeBackup))
+		r.Found(c.cat.Found("backup-boot-location", vol.At(offBkBootSec, 2), vol.GotWant(g.BackupSector, usualBackup), vol.Detail("%s", why)), vol.Always(c.placeBackup))
 		return nil
 	}
 	if diff := differs(c.boot, copied); diff >= 0 {
-		r.Found(c.found("backup-boot-differs", at(off+int64(diff), 1), detail("first at byte %d of the sector", diff)),
-			always(func() error { return c.copyBoot(off) }))
+		r.Found(c.cat.Found("backup-boot-differs", vol.At(off+int64(diff), 1), vol.Detail("first at byte %d of the sector", diff)),
+			vol.Always(func() error { return c.copyBoot(off) }))
 	}
 	return nil
 }

@@ -28,10 +28,10 @@ func (c *checker) checkFewClusters(r *vol.Report) error {
 		}
 		if blank {
 			sectors := end / g.SectorSize
-			offers, fix = []string{fixGrow}, always(func() error { return c.setTotal(sectors) })
+			offers, fix = []string{fixGrow}, vol.Always(func() error { return c.setTotal(sectors) })
 		}
 	}
-	r.Found(c.found("few-clusters", at(offTotSec32, 4), gotWant(g.Clusters, "65525 or more"), offer(offers...)), fix)
+	r.Found(c.cat.Found("few-clusters", vol.At(offTotSec32, 4), vol.GotWant(g.Clusters, "65525 or more"), vol.Offer(offers...)), fix)
 	return nil
 }
 

@@ -36,7 +36,7 @@ func (c *checker) checkFAT(ctx context.Context, r *vol.Report) error {
 	c.stats.Used, c.stats.Bad = used.CountUsed()-uint64(load.bad), uint64(load.bad)
 	c.stats.Free, c.stats.Counted = used.CountFree(), true
 	if c.bad > 0 {
-		r.Found(c.found("bad-clusters", at(c.g.FatOff(c.fat), c.g.FatBytes()), gotWant(c.bad, nil)), nil)
+		r.Found(c.cat.Found("bad-clusters", vol.At(c.g.FatOff(c.fat), c.g.FatBytes()), vol.GotWant(c.bad, nil)), nil)
 	}
 	return c.checkTail(r)
 }
@@ -159,8 +159,8 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 	}
 	first := diff[0]
 	c.fat = best
-	r.Found(c.found("fats-differ", at(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), offer(name),
-		detail("in %d of its sectors; FAT %d fits the directories best", first.sectors, best)),
+	r.Found(c.cat.Found("fats-differ", vol.At(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), vol.Offer(name),
+		vol.Detail("in %d of its sectors; FAT %d fits the directories best", first.sectors, best)),
 		func(ctx context.Context, _ vol.Repair) error { return c.mirrorFrom(ctx, best) })
 	return nil
 }
@@ -169,9 +169,9 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 // held against the directories: what readers that do not look at the flag read
 // in another FAT may be right after all.
 func (c *checker) judgeActive(ctx context.Context, r *vol.Report, differ bool) error {
-	loc, why := at(offExtFlags, 2), detail("FAT %d is the one that counts", c.fat)
+	loc, why := vol.At(offExtFlags, 2), vol.Detail("FAT %d is the one that counts", c.fat)
 	if !differ {
-		r.Found(c.found("mirror-off-equal", loc, why), nil)
+		r.Found(c.cat.Found("mirror-off-equal", loc, why), nil)
 		return nil
 	}
 	n, err := c.faults(ctx, c.fat)
@@ -183,7 +183,7 @@ func (c *checker) judgeActive(ctx context.Context, r *vol.Report, differ bool) e
 		name = fixChoose
 		r.Hold()
 	}
-	r.Found(c.found("mirror-off", loc, why, offer(name)), func(ctx context.Context, _ vol.Repair) error {
+	r.Found(c.cat.Found("mirror-off", loc, why, vol.Offer(name)), func(ctx context.Context, _ vol.Repair) error {
 		if err := c.mirrorFrom(ctx, c.fat); err != nil {
 			return err
 		}
@@ -286,11 +286,11 @@ func (c *checker) checkHead(r *vol.Report) error {
 		e0, e1 = e0&entryMask, e1&entryMask
 	}
 	if want := c.entry0(); e0 != want && mediaOK(c.g.Media) {
-		r.Found(c.found("media-mismatch", at(c.g.FatOff(c.fat), 4), gotWant(hex(e0), hex(want))), always(func() error { return c.setHead(0, want) }))
+		r.Found(c.cat.Found("media-mismatch", vol.At(c.g.FatOff(c.fat), 4), vol.GotWant(hex(e0), hex(want))), vol.Always(func() error { return c.setHead(0, want) }))
 	}
 	ones, flags := headBits(c.g.Type)
 	if e1|flags != ones {
-		r.Found(c.found("entry1-garbage", at(c.g.FatOff(c.fat), 8), gotWant(hex(e1), hex(ones))), always(func() error { return c.setHead(1, ones) }))
+		r.Found(c.cat.Found("entry1-garbage", vol.At(c.g.FatOff(c.fat), 8), vol.GotWant(hex(e1), hex(ones))), vol.Always(func() error { return c.setHead(1, ones) }))
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func (c *checker) checkTail(r *vol.Report) error {
 	if err != nil || off < 0 {
 		return err
 	}
-	r.Found(c.found("tail-nonzero", at(off, 4)), nil)
+	r.Found(c.cat.Found("tail-nonzero", vol.At(off, 4)), nil)
 	return nil
 }
 

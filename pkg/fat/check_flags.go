@@ -21,16 +21,16 @@ func (c *checker) checkFlags(_ context.Context, r *vol.Report) error {
 	off := int64(c.boot.off(offFlags16, offFlags32))
 	state := c.boot.state()
 	if state&stateDirty != 0 {
-		r.Found(c.found("dirty-boot", at(off, 1)), clearable(c.clearState(off, stateDirty)))
+		r.Found(c.cat.Found("dirty-boot", vol.At(off, 1)), clearable(c.clearState(off, stateDirty)))
 	}
 	if state&stateSurfaceTest != 0 {
-		r.Found(c.found("surface-test", at(off, 1)), clearable(c.clearState(off, stateSurfaceTest)))
+		r.Found(c.cat.Found("surface-test", vol.At(off, 1)), clearable(c.clearState(off, stateSurfaceTest)))
 	}
 	return c.checkFATFlags(r, clearable)
 }
 
 func (c *checker) clearState(off int64, bit byte) vol.Fix {
-	return always(func() error { return c.patch(off, 1, func(b []byte) { b[0] &^= bit }) })
+	return vol.Always(func() error { return c.patch(off, 1, func(b []byte) { b[0] &^= bit }) })
 }
 
 // checkFATFlags looks at the two flags in FAT entry 1; FAT12 has none.
@@ -50,9 +50,9 @@ func (c *checker) checkFATFlags(r *vol.Report, clearable func(vol.Fix) vol.Fix) 
 	if c.g.Type == FAT32 {
 		clean, hard = cleanShutdown32, noHardError32
 	}
-	place := at(c.g.FatOff(c.fat)+int64(c.g.Type)/8, int64(c.g.Type)/8)
+	place := vol.At(c.g.FatOff(c.fat)+int64(c.g.Type)/8, int64(c.g.Type)/8)
 	set := func(bit uint32) vol.Fix {
-		return clearable(always(func() error {
+		return clearable(vol.Always(func() error {
 			v, err := newTable(c.d, c.g, c.fat).raw(1)
 			if err != nil {
 				return err
@@ -61,10 +61,10 @@ func (c *checker) checkFATFlags(r *vol.Report, clearable func(vol.Fix) vol.Fix) 
 		}))
 	}
 	if e1&clean == 0 {
-		r.Found(c.found("dirty-fat", place), set(clean))
+		r.Found(c.cat.Found("dirty-fat", place), set(clean))
 	}
 	if e1&hard == 0 {
-		r.Found(c.found("hard-error", place), set(hard))
+		r.Found(c.cat.Found("hard-error", place), set(hard))
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (c *checker) checkLabel(r *vol.Report) {
 	boot := string(c.boot.label())
 	if c.label == nil {
 		if l := labelText(c.boot.label()); l != noName && l != "" {
-			r.Found(c.found("label-boot-only", at(off, 11), detail("%s", quote(l))), nil)
+			r.Found(c.cat.Found("label-boot-only", vol.At(off, 11), vol.Detail("%s", quote(l))), nil)
 		}
 		return
 	}
@@ -88,7 +88,7 @@ func (c *checker) checkLabel(r *vol.Report) {
 		want = "\xE5" + want[1:]
 	}
 	if boot != want {
-		r.Found(c.found("label-mismatch", at(off, 11), gotWant(quote(labelText([]byte(boot))), quote(labelText([]byte(want))))),
-			always(func() error { return c.patch(off, 11, func(b []byte) { copy(b, want) }) }))
+		r.Found(c.cat.Found("label-mismatch", vol.At(off, 11), vol.GotWant(quote(labelText([]byte(boot))), quote(labelText([]byte(want))))),
+			vol.Always(func() error { return c.patch(off, 11, func(b []byte) { copy(b, want) }) }))
 	}
 }

@@ -25,7 +25,7 @@ func (c *checker) checkLayout(_ context.Context, r *vol.Report) error {
 			continue
 		}
 		loc := vol.Location{Path: c.walk.path(int32(i)), Cluster: d.start}
-		r.Found(c.found("directory-too-long", loc), c.walk.ifSettled(int32(i), 0, maxDirEntries, always(func() error { return c.cutDirectory(int32(i)) })))
+		r.Found(c.cat.Found("directory-too-long", loc), c.walk.ifSettled(int32(i), 0, maxDirEntries, vol.Always(func() error { return c.cutDirectory(int32(i)) })))
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 	loc := vol.Location{Path: w.path(n.dir), Cluster: w.dirs[n.dir].start,
 		Range: dev.Range{Off: w.slotOff(n.dir, int(n.slot)), Len: entryLen}}
 	if n.slug == "dots-missing" {
-		r.Found(c.found(n.slug, loc), w.ifSettled(n.dir, 0, maxDirEntries, always(func() error { return c.rewriteDir(p, n.dir, false) })))
+		r.Found(c.cat.Found(n.slug, loc), w.ifSettled(n.dir, 0, maxDirEntries, vol.Always(func() error { return c.rewriteDir(p, n.dir, false) })))
 		return nil
 	}
 	offers := []string{fixRemove}
@@ -46,7 +46,7 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 	if ok {
 		offers = []string{fixReveal, fixRemove}
 	}
-	f := c.found(n.slug, loc, detail("%d entries behind slot %d", n.n, n.slot), offer(offers...))
+	f := c.cat.Found(n.slug, loc, vol.Detail("%d entries behind slot %d", n.n, n.slot), vol.Offer(offers...))
 	r.Found(f, w.ifSettled(n.dir, 0, maxDirEntries, func(_ context.Context, rep vol.Repair) error {
 		if rep.Name == fixReveal {
 			return c.rewriteDir(p, n.dir, true)

@@ -44,8 +44,8 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	}
 	loc := vol.Location{Path: w.pathIn(drop.dir, name), Cluster: d.start,
 		Range: dev.Range{Off: w.slotOff(drop.dir, int(drop.slot)), Len: entryLen}}
-	f := c.found("directory-twice", loc, detail("it is %s, whose clusters it leads to", quote(keep)), related(vol.Location{Path: keep, Cluster: d.start}))
-	r.Found(f, w.ifSettled(drop.dir, drop.slot, 1, always(func() error { return c.removeEntry(drop) })))
+	f := c.cat.Found("directory-twice", loc, vol.Detail("it is %s, whose clusters it leads to", quote(keep)), vol.Related(vol.Location{Path: keep, Cluster: d.start}))
+	r.Found(f, w.ifSettled(drop.dir, drop.slot, 1, vol.Always(func() error { return c.removeEntry(drop) })))
 	return nil
 }
 
@@ -136,8 +136,8 @@ func (c *checker) losers(owners map[uint32][]owner) []loser {
 func (c *checker) reportShared(r *vol.Report, p *linkRepair, l loser) {
 	loc := vol.Location{Path: c.ownerPath(&l.owner), Cluster: l.cluster, Range: c.g.ClusterRange(l.cluster, 1)}
 	other := c.ownerPath(&l.winner)
-	f := c.found("cross-linked", loc, detail("from cluster %d on it shares the chain of %s", l.cluster, quote(other)),
-		related(vol.Location{Path: other, Cluster: l.cluster}), offer(p.offers(&l.owner)...))
+	f := c.cat.Found("cross-linked", loc, vol.Detail("from cluster %d on it shares the chain of %s", l.cluster, quote(other)),
+		vol.Related(vol.Location{Path: other, Cluster: l.cluster}), vol.Offer(p.offers(&l.owner)...))
 	fix := func(ctx context.Context, rep vol.Repair) error { return p.fix(ctx, &l.owner, l.cluster, rep.Name) }
 	r.Found(f, c.walk.ifSettled(l.ref.dir, l.ref.slot, 1, fix))
 }

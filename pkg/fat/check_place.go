@@ -14,8 +14,8 @@ import (
 func (c *checker) checkPlace(r *vol.Report) error {
 	g := c.g
 	if first := g.DataOff(); first > c.d.Size() {
-		r.Found(c.found("fat-beyond-device", at(offTotSec32, 4),
-			detail("the data area starts at byte %d of a volume of %d, but there are only %d bytes", first, g.VolumeBytes(), c.d.Size())), nil)
+		r.Found(c.cat.Found("fat-beyond-device", vol.At(offTotSec32, 4),
+			vol.Detail("the data area starts at byte %d of a volume of %d, but there are only %d bytes", first, g.VolumeBytes(), c.d.Size())), nil)
 		return vol.ErrStop
 	}
 	root, err := c.rootLooks(g)
@@ -33,8 +33,8 @@ func (c *checker) checkPlace(r *vol.Report) error {
 		if n, err := c.otherRootCount(g); err != nil {
 			return err
 		} else if n > 0 {
-			r.Found(c.found("root-count-wrong", at(offRootEntCnt, 2), gotWant(g.RootEntries, n)),
-				always(func() error { return c.setField(offRootEntCnt, 2, uint32(n)) }))
+			r.Found(c.cat.Found("root-count-wrong", vol.At(offRootEntCnt, 2), vol.GotWant(g.RootEntries, n)),
+				vol.Always(func() error { return c.setField(offRootEntCnt, 2, uint32(n)) }))
 			return vol.ErrStop
 		}
 		if bad > 1 || bad == 1 && g.claimed > int64(g.Clusters) {
@@ -59,13 +59,13 @@ func (c *checker) checkPlace(r *vol.Report) error {
 }
 
 func (c *checker) doubtful(r *vol.Report, why string) error {
-	r.Found(c.found("layout-doubtful", at(0, bootSectorLen), detail("%s", why)), nil)
+	r.Found(c.cat.Found("layout-doubtful", vol.At(0, bootSectorLen), vol.Detail("%s", why)), nil)
 	return vol.ErrStop
 }
 
 func (c *checker) wrongFatCount(r *vol.Report, got, want int) {
-	r.Found(c.found("fat-count-wrong", at(offNumFATs, 1), gotWant(got, want)),
-		always(func() error { return c.setField(offNumFATs, 1, uint32(want)) }))
+	r.Found(c.cat.Found("fat-count-wrong", vol.At(offNumFATs, 1), vol.GotWant(got, want)),
+		vol.Always(func() error { return c.setField(offNumFATs, 1, uint32(want)) }))
 }
 
 // otherFatCount is another number of FATs with which they and the root are in
@@ -138,7 +138,7 @@ func (c *checker) headsFit(g *Geometry) bool {
 		if _, err := c.d.ReadAt(head[:], g.FatOff(k)); err != nil {
 			return false
 		}
-		if head[0] != g.Media && !(mediaOK(head[0]) && head[1] == 0xFF) {
+		if !mediaOK(head[0]) || head[0] != g.Media && head[1] != 0xFF {
 			return false
 		}
 	}

@@ -162,7 +162,11 @@ func (l *lab) honest(t *testing.T, d dev.Device, res *vol.Result) {
 		return out
 	}
 	again := fsck(t, d, nil)
-	if got, want := left(again), left(res); !slices.Equal(got, want) {
+	got, want := left(again), left(res)
+	if again.Stopped { // of the passes that were not run nothing can be said
+		want = slices.DeleteFunc(want, func(k string) bool { return !slices.Contains(got, k) })
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("left is %q, a second check finds %q", want, got)
 		report(t, res)
 		t.Log("again:")

@@ -47,8 +47,8 @@ func (c *checker) checkLost(r *vol.Report) error {
 	if c.walk.rootEmpty {
 		offers = []string{fixRescue, fixFree}
 	}
-	f := c.found("lost-chains", where[0], detail("%d clusters in %d chains, %d bytes", n, max(1, lost.heads.CountUsed()), int64(n)*c.g.ClusterSize()),
-		related(where...), offer(offers...))
+	f := c.cat.Found("lost-chains", where[0], vol.Detail("%d clusters in %d chains, %d bytes", n, max(1, lost.heads.CountUsed()), int64(n)*c.g.ClusterSize()),
+		vol.Related(where...), vol.Offer(offers...))
 	r.Found(f, func(ctx context.Context, rep vol.Repair) error {
 		if rep.Name == fixRescue {
 			return c.rescue(ctx, lost)
@@ -81,13 +81,13 @@ func (c *checker) freeLost() error {
 // are hints, but they must be those of this volume.
 func (c *checker) checkFSInfo(r *vol.Report) error {
 	g := c.g
-	field := at(offFSInfo, 2)
+	field := vol.At(offFSInfo, 2)
 	if g.FSInfoSector == 0 || g.FSInfoSector == 0xFFFF {
-		r.Found(c.found("fsinfo-none", field, gotWant(g.FSInfoSector, 1)), always(c.placeFSInfo))
+		r.Found(c.cat.Found("fsinfo-none", field, vol.GotWant(g.FSInfoSector, 1)), vol.Always(c.placeFSInfo))
 		return nil
 	}
 	if g.FSInfoSector >= g.Reserved || g.FSInfoSector == g.BackupSector {
-		r.Found(c.found("fsinfo-location", field, gotWant(g.FSInfoSector, 1), detail("%d reserved sectors, backup in %d", g.Reserved, g.BackupSector)), always(c.placeFSInfo))
+		r.Found(c.cat.Found("fsinfo-location", field, vol.GotWant(g.FSInfoSector, 1), vol.Detail("%d reserved sectors, backup in %d", g.Reserved, g.BackupSector)), vol.Always(c.placeFSInfo))
 		return nil
 	}
 	off := g.FSInfoSector * g.SectorSize
@@ -96,7 +96,7 @@ func (c *checker) checkFSInfo(r *vol.Report) error {
 		return err
 	}
 	if !info.signed() {
-		r.Found(c.found("fsinfo-bad-signature", at(off, bootSectorLen)), always(func() error { return c.writeFSInfo(off) }))
+		r.Found(c.cat.Found("fsinfo-bad-signature", vol.At(off, bootSectorLen)), vol.Always(func() error { return c.writeFSInfo(off) }))
 		return nil
 	}
 	c.checkCounts(r, info, off)
@@ -106,20 +106,20 @@ func (c *checker) checkFSInfo(r *vol.Report) error {
 func (c *checker) checkCounts(r *vol.Report, info fsInfo, off int64) {
 	free := uint32(c.used.CountFree())
 	put := func(o int64, v uint32) vol.Fix {
-		return always(func() error {
+		return vol.Always(func() error {
 			return c.patch(off+o, 4, func(b []byte) { bootSector(b).put32(0, v) })
 		})
 	}
 	switch got := info.free(); {
 	case got == fsiUnknown:
-		r.Found(c.found("fsinfo-free-unknown", at(off+offFSIFree, 4)), put(offFSIFree, free))
+		r.Found(c.cat.Found("fsinfo-free-unknown", vol.At(off+offFSIFree, 4)), put(offFSIFree, free))
 	case got != free:
-		r.Found(c.found("fsinfo-free-wrong", at(off+offFSIFree, 4), gotWant(got, free)), put(offFSIFree, free))
+		r.Found(c.cat.Found("fsinfo-free-wrong", vol.At(off+offFSIFree, 4), vol.GotWant(got, free)), put(offFSIFree, free))
 	}
 	if next := info.next(); next != fsiUnknown && !c.g.Valid(next) {
 		// Some formatters write 0 or 1 for "from the start"; Linux takes that
 		// as 2, Windows looks from there on.
-		r.Found(c.found("fsinfo-next", at(off+offFSINext, 4), gotWant(next, firstCluster)), put(offFSINext, c.nextHint()))
+		r.Found(c.cat.Found("fsinfo-next", vol.At(off+offFSINext, 4), vol.GotWant(next, firstCluster)), put(offFSINext, c.nextHint()))
 	}
 }
 
@@ -151,7 +151,7 @@ func (c *checker) checkBackupInfo(r *vol.Report, info fsInfo) error {
 	if empty || b.signed() {
 		return nil
 	}
-	r.Found(c.found("fsinfo-backup", vol.Location{Range: dev.Range{Off: s * g.SectorSize, Len: bootSectorLen}}), always(func() error {
+	r.Found(c.cat.Found("fsinfo-backup", vol.Location{Range: dev.Range{Off: s * g.SectorSize, Len: bootSectorLen}}), vol.Always(func() error {
 		_, err := c.d.WriteAt(info, s*g.SectorSize)
 		return err
 	}))

@@ -20,14 +20,14 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	w.unsettled()
 	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
 	c.stats.Directories = uint64(max(0, len(w.dirs)-1))
-	c.stats.BytesRead += w.bytesRead + w.tab.reads
+	c.stats.BytesRead += w.bytesRead + w.tab.win.BytesRead()
 	if w.rootBroken {
-		r.Found(c.found("root-unreadable", vol.Location{Path: "/", Cluster: c.g.RootCluster},
-			detail("its first cluster is %s", w.rootFault.state())), nil)
+		r.Found(c.cat.Found("root-unreadable", vol.Location{Path: "/", Cluster: c.g.RootCluster},
+			vol.Detail("its first cluster is %s", w.rootFault.state())), nil)
 		return vol.ErrStop
 	}
 	if w.dirs[0].garbage {
-		r.Found(c.found("root-garbage", vol.Location{Path: "/", Cluster: w.dirs[0].start,
+		r.Found(c.cat.Found("root-garbage", vol.Location{Path: "/", Cluster: w.dirs[0].start,
 			Range: dev.Range{Off: w.slotOff(0, 0), Len: w.dirBytes(0)}}), nil)
 		return vol.ErrStop
 	}
@@ -86,7 +86,7 @@ func (c *checker) reportNote(r *vol.Report, n *scanNote) {
 	if n.name != "" {
 		loc.Path = w.pathIn(n.dir, n.name)
 	}
-	f := c.found(n.slug, loc)
+	f := c.cat.Found(n.slug, loc)
 	f.Detail, f.Offer = n.detail, n.offer
 	if n.slug == "lfn-trailing" || n.slug == "lfn-padding" || n.slug == "short-device" {
 		f.Detail = quote(n.name)
@@ -128,7 +128,7 @@ func (c *checker) reportFault(r *vol.Report, f *chainFault, head uint32) {
 	if loc.Cluster == 0 && c.g.Valid(f.start) {
 		loc.Cluster = f.start
 	}
-	fd := c.found(f.slug, loc)
+	fd := c.cat.Found(f.slug, loc)
 	fd.Offer = c.faultOffers(f, head)
 	c.describeFault(&fd, f)
 	if head != 0 {

@@ -1,5 +1,7 @@
 package fat
 
+import "github.com/fatkit/fatkit/pkg/vol"
+
 // shortName looks at the 8.3 name in slot k.
 func (s *dirScan) shortName(k int, e dirEntry) {
 	n := e.name()
@@ -54,71 +56,25 @@ func plainShort(n []byte) bool {
 	return true
 }
 
-// nameTable finds equal names in a directory in linear time: an open hash of
-// the folded names, short and long ones together.
-type nameTable struct {
-	s     *dirScan
-	mask  uint32
-	cells []nameCell
-	a, b  []uint16
-}
-
-type nameCell struct {
-	hash uint32
-	// entry+1, and whether it is its long name; 0 is an empty cell.
-	ref  int32
-	long bool
-}
-
-func newNameTable(s *dirScan) *nameTable {
-	n := uint32(16)
-	for int(n) < 4*len(s.live) {
-		n *= 2
-	}
-	return &nameTable{s: s, mask: n - 1, cells: make([]nameCell, n)}
-}
-
-// units of the short or long name of entry i.
-func (t *nameTable) units(i int32, long bool, dst []uint16) []uint16 {
-	l := t.s.live[i]
+// nameID names the short or long name of an entry for a vol.NameTable.
+func nameID(i int32, long bool) int32 {
+	id := 2 * i
 	if long {
-		return t.s.longUnits(int(l.long), int(l.slot), dst)
+		id++
 	}
-	return shortUnits(t.s.slot(int(l.slot))[:11], dst)
+	return id
 }
 
-// add enters a name of entry i, and returns the entry that has it already, or
-// -1. The long and the short name of one entry may be equal.
-func (t *nameTable) add(i int32, long bool) (other int32, otherLong bool) {
-	t.a = t.units(i, long, t.a[:0])
-	h := hashFolded(t.a)
-	for k := h & t.mask; ; k = (k + 1) & t.mask {
-		c := &t.cells[k]
-		if c.ref == 0 {
-			*c = nameCell{hash: h, ref: i + 1, long: long}
-			return -1, false
+// newNameTable is a table for all names of the directory, short and long ones
+// together. The long and the short name of one entry may be equal.
+func (s *dirScan) newNameTable() *vol.NameTable {
+	return vol.NewNameTable(2*len(s.live), foldUnit, func(id int32, dst []uint16) []uint16 {
+		l := s.live[id/2]
+		if id%2 == 1 {
+			return s.longUnits(int(l.long), int(l.slot), dst)
 		}
-		if c.hash != h || c.ref == i+1 {
-			continue
-		}
-		if t.b = t.units(c.ref-1, c.long, t.b[:0]); equalFold(t.a, t.b) {
-			return c.ref - 1, c.long
-		}
-	}
-}
-
-// hashFolded is FNV-1a over the folded units.
-func hashFolded(u []uint16) uint32 {
-	h := uint32(2166136261)
-	for _, c := range u {
-		if c-'a' < 26 {
-			c -= 'a' - 'A'
-		} else if c >= 0x80 {
-			c = foldUnit(c)
-		}
-		h = (h ^ uint32(c)) * 16777619
-	}
-	return h ^ h>>15
+		return shortUnits(s.slot(int(l.slot))[:11], dst)
+	}, func(a, b int32) bool { return a/2 == b/2 })
 }
 
 // checkNames looks for entries that cannot be told apart.
@@ -126,30 +82,28 @@ func (s *dirScan) checkNames() {
 	if len(s.live) < 2 {
 		return
 	}
-	t := newNameTable(s)
+	t := s.newNameTable()
 	for i := range s.live {
 		s.addNames(t, int32(i))
 	}
 }
 
 // addNames enters both names of an entry and reports what they collide with.
-func (s *dirScan) addNames(t *nameTable, i int32) {
+func (s *dirScan) addNames(t *vol.NameTable, i int32) {
 	l := s.live[i]
-	other, otherLong := t.add(i, false)
-	if other >= 0 {
-		slug := "short-twice"
-		if otherLong {
-			// The other's long name is the one that can be changed.
-			s.twice("name-twice", other, i)
-		} else {
-			s.twice(slug, i, other)
-		}
+	other := t.Add(nameID(i, false))
+	switch {
+	case other < 0:
+	case other%2 == 1: // the other's long name is the one that can be changed
+		s.twice("name-twice", other/2, i)
+	default:
+		s.twice("short-twice", i, other/2)
 	}
 	if l.long == l.slot {
 		return
 	}
-	if other, _ = t.add(i, true); other >= 0 {
-		s.twice("name-twice", i, other)
+	if other = t.Add(nameID(i, true)); other >= 0 {
+		s.twice("name-twice", i, other/2)
 	}
 }
 

@@ -35,9 +35,9 @@ func (c *checker) eachSlot(dir, slot, n int32, change func(i int, b []byte)) err
 // noteFix is the repair of what a slot shows by itself; nil where there is
 // none.
 func (c *checker) noteFix(n *scanNote) vol.Fix {
-	free := always(func() error { return c.freeSlots(n.dir, n.slot, n.n) })
+	free := vol.Always(func() error { return c.freeSlots(n.dir, n.slot, n.n) })
 	slots := func(change func(i int, b []byte)) vol.Fix {
-		return always(func() error { return c.eachSlot(n.dir, n.slot, n.n, change) })
+		return vol.Always(func() error { return c.eachSlot(n.dir, n.slot, n.n, change) })
 	}
 	switch n.slug {
 	case "lfn-orphan", "lfn-checksum", "lfn-too-long", "dot-misplaced", "label-misplaced", "label-twice":
@@ -54,17 +54,17 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 	case "lfn-padding":
 		return slots(func(_ int, b []byte) { pad(b) })
 	case "lfn-illegal", "lfn-surrogate", "lfn-trailing":
-		return always(func() error { return c.cleanLong(n) })
+		return vol.Always(func() error { return c.cleanLong(n) })
 	case "name-twice":
-		return always(func() error { return c.renameLong(n) })
+		return vol.Always(func() error { return c.renameLong(n) })
 	case "short-twice", "short-illegal", "short-lowercase", "short-longchars":
-		return always(func() error { return c.renameShort(n) })
+		return vol.Always(func() error { return c.renameShort(n) })
 	case "label-clusters":
 		return slots(func(_ int, b []byte) { dirEntry(b).setStart(FAT32, 0); dirEntry(b).setSize(0) })
 	case "label-invalid":
 		return slots(func(_ int, b []byte) { cleanLabel(b) })
 	case "attr-directory-volume":
-		return always(func() error { return c.oneAttr(n) })
+		return vol.Always(func() error { return c.oneAttr(n) })
 	case "directory-size":
 		return slots(func(_ int, b []byte) { dirEntry(b).setSize(0) })
 	case "dot-start":
@@ -73,7 +73,7 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 		up := c.walk.parentStart(c.walk.dirs[n.dir].parent)
 		return slots(func(_ int, b []byte) { dirEntry(b).setStart(c.g.Type, up) })
 	case "directory-garbage":
-		return always(func() error { return c.dirToFile(n.dir) })
+		return vol.Always(func() error { return c.dirToFile(n.dir) })
 	}
 	return nil
 }

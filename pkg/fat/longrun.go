@@ -1,5 +1,7 @@
 package fat
 
+import "github.com/fatkit/fatkit/pkg/vol"
+
 import "slices"
 
 // longRun is a long name being gathered: slots from … from+n-1, which stand
@@ -165,7 +167,7 @@ func (s *dirScan) longName(k int, e dirEntry) bool {
 			return true
 		}
 	}
-	if i := loneSurrogate(u); i >= 0 {
+	if i := vol.LoneSurrogate(u); i >= 0 {
 		s.note("lfn-surrogate", r.from, r.n, decodeUnits(u), "unit %#04x in place %d", u[i], i+1)
 	}
 	if c := u[len(u)-1]; c == '.' || c == ' ' {
@@ -187,19 +189,4 @@ func (s *dirScan) padded(k int) bool {
 		ended = ended || c == 0
 	}
 	return true
-}
-
-// loneSurrogate is the first half of a pair that stands alone, or -1.
-func loneSurrogate(u []uint16) int {
-	for i := 0; i < len(u); i++ {
-		if u[i]&0xF800 != 0xD800 {
-			continue
-		}
-		if u[i] < 0xDC00 && i+1 < len(u) && u[i+1]&0xFC00 == 0xDC00 {
-			i++
-			continue
-		}
-		return i
-	}
-	return -1
 }

@@ -1,6 +1,8 @@
 package fat
 
 import (
+	"github.com/fatkit/fatkit/pkg/vol"
+
 	"slices"
 	"strconv"
 	"unicode/utf16"
@@ -108,7 +110,7 @@ func (c *checker) cleanLong(n *scanNote) error {
 				u[i] = '_'
 			}
 		}
-		for i := loneSurrogate(u); i >= 0; i = loneSurrogate(u) {
+		for i := vol.LoneSurrogate(u); i >= 0; i = vol.LoneSurrogate(u) {
 			u[i] = '_'
 		}
 		for i := len(u) - 1; i >= 0 && (u[i] == '.' || u[i] == ' '); i-- {
@@ -166,7 +168,7 @@ func (ns *nameSet) unique(u []uint16, limit int) []uint16 {
 		tail := utf16.Encode([]rune("~" + strconv.Itoa(ns.next[key])))
 		stem := min(dot, limit-len(tail)-(len(u)-dot))
 		v := slices.Concat(u[:stem], tail, u[dot:])
-		if i := loneSurrogate(v); i >= 0 {
+		if i := vol.LoneSurrogate(v); i >= 0 {
 			v[i] = '_' // the cut went through a pair
 		}
 		if ns.count[foldKey(v)] == 0 {

@@ -255,7 +255,7 @@ func put12(b []byte, c uint32, from int64, v uint32) {
 func (t *table) mismatch(r link) (uint32, error) {
 	for i := uint32(0); i < r.n; {
 		if t.g.Type == FAT32 && i+1 < r.n && !r.free {
-			n, err := t.rising(r.first+i, min(r.n-1-i, windowLen/4))
+			n, err := t.rising(r.first+i, min(r.n-1-i, dev.WindowLen/4))
 			if err != nil {
 				return 0, err
 			}
@@ -278,15 +278,15 @@ func (t *table) mismatch(r link) (uint32, error) {
 // rising is how many of the n entries of a FAT32 from c on name the cluster
 // that follows, up to the end of the window.
 func (t *table) rising(c, n uint32) (uint32, error) {
-	if _, err := t.get(c); err != nil {
+	b, err := t.win.Rest(int64(c) * 4)
+	if err != nil {
 		return 0, err
 	}
-	b := t.buf[int64(c)*4%windowLen:]
-	b = b[:min(len(b), 4*int(n))]
-	for i := uint32(0); len(b) >= 4; i, b = i+1, b[4:] {
-		if binary.LittleEndian.Uint32(b)&entryMask != c+i+1 {
+	n = min(n, uint32(len(b)/4))
+	for i := range n {
+		if binary.LittleEndian.Uint32(b[4*i:])&entryMask != c+i+1 {
 			return i, nil
 		}
 	}
-	return min(n, (windowLen-uint32(int64(c)*4%windowLen))/4), nil
+	return n, nil
 }

@@ -65,7 +65,7 @@ func TestMismatch(t *testing.T) {
 	tab := newTable(m, g, 0)
 	run := link{first: 10, n: 60_000, next: entryLast}
 	must(t, tab.setRuns([]link{run}))
-	for _, c := range []uint32{10, 11, windowLen/4 - 1, windowLen / 4, 3*windowLen/4 + 7, 60_008, 60_009} {
+	for _, c := range []uint32{10, 11, dev.WindowLen/4 - 1, dev.WindowLen / 4, 3*dev.WindowLen/4 + 7, 60_008, 60_009} {
 		was, err := tab.get(c)
 		must(t, err)
 		must(t, tab.set(c, 7))
