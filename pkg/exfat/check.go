@@ -20,6 +20,7 @@ type checker struct {
 	tab    *table
 	bits   *bitmap
 	upcase *upcaseTable
+	base   *walk // what the tables and the root's first cluster claim
 	walk   *walk
 	names  map[int32]*nameSet // of directories in which entries are renamed
 	sup    specials           // of the root directory
@@ -31,7 +32,9 @@ type checker struct {
 	renamed   map[setRef]bool // sets that got another name
 	roomFrom  uint32          // no cluster before it may be given to somebody
 	usurpers  map[int64]bool  // entries that come last, by where they lie
-	rootFault *streamFault    // the root directory's chain ends too early
+	rootFault *streamFault    // the root directory's chain is broken
+	rootEnds  bool            // its end mark stands before the fault
+	rootWhole bool            // what follows is the root's, whatever it looks like
 }
 
 // newChecker is Driver.Check.

@@ -146,12 +146,14 @@ func fatalInjuries() []injury {
 			}
 			return spot{path: "/"}
 		}},
-		{slug: "bitmap-none", stays: true, hit: func(l *lab) spot {
-			l.put(l.special(0x81), 0x01)
+		{slug: "bitmap-none", name: "nowhere", stays: true, hit: func(l *lab) spot {
+			e := l.special(0x81)
+			l.put(e, 0x01)
+			l.bit(l.root, false)
 			return spot{path: "/"}
 		}},
-		{slug: "bitmap-none", name: "cluster 0", stays: true, hit: func(l *lab) spot {
-			l.put32(l.special(0x81)+20, 0)
+		{slug: "bitmap-none", name: "something else", stays: true, hit: func(l *lab) spot {
+			l.put(l.bitPlace(2), bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 0xFF}, 4)...)
 			return spot{path: "/"}
 		}},
 	}
@@ -197,6 +199,18 @@ func specialInjuries() []injury {
 		}}
 	}
 	return append(labelInjuries(), []injury{
+		{slug: "bitmap-none", name: "entry is gone", hit: func(l *lab) spot {
+			l.put(l.special(0x81), 0x01)
+			return spot{path: "/"}
+		}},
+		{slug: "bitmap-none", name: "cluster 0", hit: func(l *lab) spot {
+			l.put32(l.special(0x81)+20, 0)
+			return spot{path: "/"}
+		}},
+		{slug: "bitmap-none", name: "another cluster", hit: func(l *lab) spot {
+			l.put32(l.special(0x81)+20, l.cells("/HELLO.TXT")[0])
+			return spot{path: "/"}
+		}},
 		again("bitmap-twice", 0x81), again("upcase-twice", 0x82), again("label-twice", 0x83),
 		{slug: "bitmap-flags", hit: func(l *lab) spot {
 			l.put(l.special(0x81)+1, 1)

@@ -21,6 +21,7 @@ type lab struct {
 	m     *dev.Mem
 	next  uint32            // the cluster that is given out next
 	known map[string]string // contents of all files by path, as reader.files has them
+	table []uint32          // clusters of the bitmap
 }
 
 // Kinds of labs: clusters of 512 bytes, of 32 KiB, and of 4 KiB with sectors of
@@ -324,11 +325,13 @@ func (l *lab) special(kind byte) (off int64) {
 
 // bitPlace is the byte of the bitmap that has the bit of c.
 func (l *lab) bitPlace(c uint32) int64 {
-	e := l.special(0x81)
-	cs, err := l.chain(l.get32(e + 20))
-	must(l.t, err)
+	if l.table == nil {
+		cs, err := l.chain(l.get32(l.special(0x81) + 20))
+		must(l.t, err)
+		l.table = cs
+	}
 	pos := int64(c-2) / 8
-	return l.offset(cs[pos/l.cluster]) + pos%l.cluster
+	return l.offset(l.table[pos/l.cluster]) + pos%l.cluster
 }
 
 func (l *lab) bit(c uint32, used bool) {
@@ -416,25 +419,42 @@ func (l *lab) region(off int64, b ...byte) {
 	resealed(l.t, l.m, l.sector)
 }
 
-// forPeer is a copy without what fsck.exfat 1.2.0 does not know: the vendor
-// entries of V.DAT.
+// forPeer is a copy without what fsck.exfat 1.2.0 does not know: vendor entries.
 func (l *lab) forPeer(t testing.TB) *lab {
 	c := l.clone(t)
-	n, ok := c.find("/SUB/V.DAT")
-	for i := 3; ok && i < len(n.slots); i++ {
-		e := c.read(n.slots[i], 32)
+	c.eachNode(c.rootNode(), c.dropVendors)
+	return c
+}
+
+// eachNode calls fn for all that is in a directory, and below it.
+func (l *lab) eachNode(dir node, fn func(n node)) {
+	for _, n := range l.list(dir) {
+		fn(n)
+		if n.isDir() {
+			l.eachNode(n, fn)
+		}
+	}
+}
+
+// dropVendors takes what stands behind the name out of a set, and gives its
+// clusters back.
+func (l *lab) dropVendors(n node) {
+	keep := 2 + (len(utf16.Encode([]rune(n.name)))+14)/15
+	if len(n.slots) <= keep {
+		return
+	}
+	for _, p := range n.slots[keep:] {
+		e := l.read(p, 32)
 		if e[0] == 0xE1 && e[1]&3 == 3 {
-			for k := range uint32(c.need(binary.LittleEndian.Uint64(e[24:]))) {
-				c.bit(binary.LittleEndian.Uint32(e[20:])+k, false)
+			for k := range uint32(l.need(binary.LittleEndian.Uint64(e[24:]))) {
+				l.bit(binary.LittleEndian.Uint32(e[20:])+k, false)
 			}
 		}
-		c.put(n.slots[i], e[0]&0x7F)
+		l.put(p, e[0]&0x7F)
 	}
-	if ok && len(n.slots) > 3 {
-		b := sealed(c.set(n)[:96])
-		for i := range 3 {
-			c.put(n.slots[i], b[32*i:32*i+32]...)
-		}
+	b := l.set(n)[:32*keep]
+	b[1] = byte(keep - 1)
+	for i, p := range n.slots[:keep] {
+		l.put(p, summed(b)[32*i:32*i+32]...)
 	}
-	return c
 }

@@ -124,6 +124,7 @@ func (r *reader) rootNode() node {
 // places are those of all slots of a directory.
 func (r *reader) places(n node) (out []int64) {
 	cs, _ := r.clusters(n)
+	out = make([]int64, 0, len(cs)*r.per())
 	for _, c := range cs {
 		for i := range r.per() {
 			out = append(out, r.offset(c)+32*int64(i))

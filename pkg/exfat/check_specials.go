@@ -1,7 +1,6 @@
 package exfat
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -14,6 +13,8 @@ type specials struct {
 	label      string
 	bitmapSlot int32 // -1 for none
 	upcaseSlot int32
+	labels     int
+	guids      int
 	upcase     upcaseState
 }
 
@@ -21,6 +22,7 @@ type specials struct {
 // is known which clusters are free.
 type upcaseState struct {
 	why      string
+	doubted  bool   // what lies there looks like anything but a table
 	standard bool   // its contents are the standard table
 	stored   []byte // they are another one, which the hashes of names fit
 	extents  []space.Extent
@@ -37,8 +39,31 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 	if err != nil {
 		return err
 	}
+	if root.unlike() {
+		r.Found(c.cat.Found("root-unreadable", vol.Location{Path: "/", Cluster: c.g.RootCluster},
+			vol.Detail("none of the %d slots up to its end mark holds an entry that is known", root.end)), nil)
+		return vol.ErrStop
+	}
 	c.sup = specials{bitmapSlot: -1, upcaseSlot: -1}
-	for k := int32(0); k < root.end; k++ {
+	c.tableEntries(r, root, 0)
+	if err := c.findBitmap(r, root); err != nil {
+		return err
+	}
+	if err := c.findUpcase(r, root); err != nil {
+		return err
+	}
+	c.base = c.walk.again()
+	if root, err = c.claimRoot(); err != nil {
+		return err
+	}
+	c.labelsAndGUIDs(r, root, 0)
+	return nil
+}
+
+// tableEntries looks for the entries of both tables among the slots of the root
+// from k on.
+func (c *checker) tableEntries(r *vol.Report, root *dirScan, k int32) {
+	for ; k < root.end; k++ {
 		switch e := root.slot(k); {
 		case root.retypes(k):
 			k += int32(e[offSecondaryCount]) // a File entry whose type was hit
@@ -48,63 +73,89 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 			c.upcaseEntry(r, k)
 		}
 	}
-	if err := c.findBitmap(r, root); err != nil {
-		return err
-	}
-	if err := c.findUpcase(r, root); err != nil {
-		return err
-	}
-	if root, err = c.claimRoot(r); err != nil {
-		return err
-	}
-	c.labelsAndGUIDs(r, root)
-	return nil
 }
 
-// scoutRoot reads the root, as far as its chain goes, and claims nothing but
-// its first cluster.
+// scoutRoot reads the root, as far as its chain leads to what may be entries,
+// and claims nothing but its first cluster.
 func (c *checker) scoutRoot() (*dirScan, error) {
-	w := newWalk(c)
-	ch, err := w.claimChain(c.g.RootCluster, 0)
+	c.walk.claimed.SetNew(c.g.RootCluster - firstCluster)
+	ch, err := c.rootChain(newWalk(c), false)
 	if err != nil {
 		return nil, err
 	}
-	c.walk.claimed.SetNew(c.g.RootCluster - firstCluster)
 	c.walk.dirs = append(c.walk.dirs, dirNode{start: c.g.RootCluster, extents: ch.extents})
 	c.walk.byStart[c.g.RootCluster] = 0
 	s := &dirScan{w: c.walk}
 	return s, s.fill()
 }
 
-// claimRoot follows the root's chain and reads it up to its end mark.
-func (c *checker) claimRoot(r *vol.Report) (*dirScan, error) {
-	w := c.walk
+// rootChain claims the clusters of the root behind the first one for w. Where
+// what follows cannot be entries it ends, unless all is wanted: it may have run
+// into a file.
+func (c *checker) rootChain(w *walk, all bool) (chain, error) {
 	var ch chain
 	ch.add(c.g.RootCluster)
-	v, err := c.tab.get(c.g.RootCluster)
-	if err == nil && v != fatEOC {
-		err = w.extend(&ch, v, 0)
+	for {
+		v, err := c.tab.get(ch.last)
+		switch {
+		case err != nil || v == fatEOC:
+			return ch, err
+		case !c.g.Valid(v):
+			ch.end, ch.stop = endBroken, v
+			return ch, nil
+		case ch.holds(v):
+			ch.end, ch.stop = endLoop, v
+			return ch, nil
+		}
+		if ok, err := w.holdsEntries(v); err != nil || !ok && !all {
+			ch.end, ch.stop = endDoubt, v
+			return ch, err
+		}
+		if !w.claimed.SetNew(v - firstCluster) {
+			ch.end, ch.stop = endShared, v
+			return ch, nil
+		}
+		ch.add(v)
 	}
+}
+
+// claimRoot claims the root's chain and reads it up to its end mark.
+func (c *checker) claimRoot() (*dirScan, error) {
+	ch, err := c.rootChain(c.walk, c.rootWhole)
 	if err != nil {
 		return nil, err
 	}
-	w.dirs[0].extents = ch.extents
-	s := &dirScan{w: w}
-	if err := s.fill(); err != nil || ch.end == endGood {
-		return s, err
+	c.walk.dirs[0].extents = ch.extents
+	s := &dirScan{w: c.walk}
+	if err := s.fill(); err != nil {
+		return nil, err
 	}
-	f := &streamFault{stream: stream{kind: ofRoot, isDir: true, start: c.g.RootCluster}, chain: ch, slug: "chain-broken"}
+	c.rootFault, c.rootEnds = nil, s.end < s.slots()
+	if ch.end != endGood {
+		c.rootFault = &streamFault{stream: stream{kind: ofRoot, isDir: true, start: c.g.RootCluster}, chain: ch, slug: "chain-broken"}
+	}
 	if ch.end == endLoop {
-		f.slug = "chain-loop"
+		c.rootFault.slug = "chain-loop"
 	}
-	if s.end == s.slots() {
-		c.rootFault = f // until it is known what is lost
-		return s, nil
-	}
-	// The end mark comes before the fault: nothing is missing.
-	r.Found(c.cat.Found(f.slug, c.streamLoc(&f.stream, ch.last), vol.Offer(fixSet), vol.Detail("%s", f.describe(c.g))),
-		vol.Always(func() error { return c.tab.set(ch.last, fatEOC) }))
 	return s, nil
+}
+
+// takeRootRest lets the root have the rest of a chain that looks like no
+// directory, if nobody else wants it.
+func (c *checker) takeRootRest(r *vol.Report) (again bool, err error) {
+	f := c.rootFault
+	if f == nil || f.end != endDoubt || c.walk.claimed.Used(f.stop-firstCluster) {
+		return false, nil
+	}
+	from := int32(int64(f.n) * c.g.ClusterSize / entryLen)
+	c.rootWhole = true
+	c.walk = c.base.again()
+	root, err := c.claimRoot()
+	if err == nil {
+		c.tableEntries(r, root, from)
+		c.labelsAndGUIDs(r, root, from)
+	}
+	return true, err
 }
 
 func (c *checker) slotLoc(slot int32) vol.Location {
@@ -151,171 +202,21 @@ func (s *dirScan) unlike() bool {
 	return true
 }
 
-// findBitmap makes c.bits. Without it nothing can be checked or repaired.
-func (c *checker) findBitmap(r *vol.Report, root *dirScan) error {
-	k := c.sup.bitmapSlot
-	if k < 0 {
-		slug, why := "bitmap-none", "the root directory has no entry of type 0x81"
-		if root.unlike() {
-			slug, why = "root-unreadable", textf("none of the %d slots up to its end mark holds an entry that is known", root.end)
-		}
-		r.Found(c.cat.Found(slug, vol.Location{Path: "/", Cluster: c.g.RootCluster}, vol.Detail("%s", why)), nil)
-		return vol.ErrStop
-	}
-	e := root.slot(k)
-	want := uint64(c.g.BitmapBytes())
-	length := e.length()
-	need, ok := c.g.ClustersFor(max(length, want))
-	if length < want || !ok {
-		r.Found(c.cat.Found("bitmap-length", c.slotLoc(k), vol.GotWant(length, want)), vol.Always(func() error {
-			return c.eachSlot(0, k, 1, func(_ int, e entry) { e.put64(offDataLength, want) })
-		}))
-		need, _ = c.g.ClustersFor(want)
-	}
-	es, err := c.tableClusters(r, "bitmap-chain", k, e.first(), need)
-	if err != nil {
-		return err
-	}
-	if es == nil {
-		r.Found(c.cat.Found("bitmap-none", c.slotLoc(k), vol.Detail("its clusters, %d from %d on, do not exist or belong to another", need, e.first())), nil)
-		return vol.ErrStop
-	}
-	c.bits = newBitmap(c.d, c.g, es)
-	return nil
-}
-
-// tableClusters claims the chain of the bitmap or the up-case table. Where the
-// chain is broken, the clusters that follow the last sound one stand in for
-// the rest, as formatters lay both out in one piece; nil where that cannot be.
-func (c *checker) tableClusters(r *vol.Report, slug string, slot int32, first, need uint32) ([]space.Extent, error) {
-	if !c.g.Valid(first) || need == 0 {
-		return nil, nil
-	}
-	ch, err := c.walk.claimChain(first, need)
-	if err != nil || ch.end == endGood {
-		return ch.extents, err
-	}
-	if ch.n == 0 {
-		return nil, nil
-	}
-	es := ch.extents
-	if left := need - ch.n; left > 0 {
-		if !c.g.Valid(ch.last+1) || uint64(ch.last)+uint64(left) > uint64(c.g.Last()) {
-			return nil, nil
-		}
-		if !c.walk.isFree(ch.last+1, left) {
-			return nil, nil
-		}
-		c.walk.claimRun(ch.last+1, left)
-		es[len(es)-1].Len += left
-	}
-	r.Found(c.cat.Found(slug, c.slotLoc(slot), vol.Detail("after %d of %d clusters it leads to %#x", ch.n, need, ch.stop)),
-		vol.Always(func() error { return c.tab.link(es) }))
-	return es, nil
-}
-
-// findUpcase loads the up-case table. Where it cannot be believed the standard
-// table, which nearly all volumes have, takes its place for this check.
-func (c *checker) findUpcase(r *vol.Report, root *dirScan) error {
-	k := c.sup.upcaseSlot
-	if k < 0 {
-		c.sup.upcase.why = "the root directory has no entry of type 0x82"
-		return nil
-	}
-	e := root.slot(k)
-	length := e.length()
-	state := &c.sup.upcase
-	if length == 0 || length > maxUpcaseBytes {
-		state.why = textf("its length is %d", length)
-		length = uint64(len(standardUpcase()))
-	}
-	need, _ := c.g.ClustersFor(length)
-	es, err := c.tableClusters(r, "upcase-chain", k, e.first(), need)
-	if err != nil {
-		return err
-	}
-	if es == nil {
-		state.why = textf("its clusters, %d from %d on, do not exist or belong to another", need, e.first())
-		return nil
-	}
-	state.extents = es
-	return c.judgeUpcase(root, e, length)
-}
-
-// judgeUpcase reads the table and holds it against its checksum.
-func (c *checker) judgeUpcase(root *dirScan, e entry, length uint64) error {
-	state := &c.sup.upcase
-	raw, err := c.readExtents(state.extents, maxUpcaseBytes)
-	if err != nil {
-		return err
-	}
-	std := standardUpcase()
-	state.standard = len(raw) >= len(std) && bytes.Equal(raw[:len(std)], std)
-	if state.why != "" || uint64(len(raw)) < length {
-		return nil
-	}
-	raw = raw[:length]
-	t, err := parseUpcase(raw)
-	switch sum := tableChecksum(raw); {
-	case err != nil:
-		state.why = err.Error()
-	case !t.mandatoryOK():
-		state.why = "its first 128 entries are not what they must be"
-	case sum != e.u32(offTableChecksum):
-		state.why = textf("its checksum is %#x, should be %#x", e.u32(offTableChecksum), sum)
-		if !state.standard && c.hashFits(root, t) > c.hashFits(root, c.upcase) {
-			c.upcase, state.stored = t, raw
-		}
-	default:
-		c.upcase = t
-	}
-	return nil
-}
-
-// hashFits counts the names in the root whose hash fits a table.
-func (c *checker) hashFits(root *dirScan, t *upcaseTable) (n int) {
-	for k := int32(0); k+minFileSets < root.end; k++ {
-		st := root.slot(k + 1)
-		length := int(st[offNameLength])
-		if root.slot(k).kind() == typeFile && st.kind() == typeStream && k+1+need(length) < root.end &&
-			t.hash(root.units(k, length, nil)) == st.u16(offNameHash) {
-			n++
-		}
-	}
-	return n
-}
-
-// readExtents is what the clusters hold, up to limit bytes.
-func (c *checker) readExtents(es []space.Extent, limit int64) ([]byte, error) {
-	var buf []byte
-	for _, e := range es {
-		r := c.g.ClusterRange(e.Start, e.Len)
-		r.Len = min(r.Len, limit-int64(len(buf)))
-		from := len(buf)
-		buf = append(buf, make([]byte, r.Len)...)
-		if _, err := c.d.ReadAt(buf[from:], r.Off); err != nil {
-			return nil, err
-		}
-	}
-	return buf, nil
-}
-
-// labelsAndGUIDs looks at the optional entries of the root.
-func (c *checker) labelsAndGUIDs(r *vol.Report, root *dirScan) {
-	labels, guids := 0, 0
-	for k := int32(0); k < root.end; k++ {
+// labelsAndGUIDs looks at the optional entries of the root from slot k on.
+func (c *checker) labelsAndGUIDs(r *vol.Report, root *dirScan, k int32) {
+	for ; k < root.end; k++ {
 		e := root.slot(k)
 		switch {
 		case root.retypes(k):
 			k += int32(e[offSecondaryCount])
 		case e.kind() == typeLabel:
-			if labels++; labels > 1 {
+			if c.sup.labels++; c.sup.labels > 1 {
 				r.Found(c.cat.Found("label-twice", c.slotLoc(k)), vol.Always(func() error { return c.removeSlots(0, k, 1) }))
 				continue
 			}
 			c.checkLabel(r, e, k)
 		case e.kind() == typeGUID:
-			if guids++; guids > 1 {
+			if c.sup.guids++; c.sup.guids > 1 {
 				r.Found(c.cat.Found("guid-twice", c.slotLoc(k)), vol.Always(func() error { return c.removeSlots(0, k, 1) }))
 				continue
 			}

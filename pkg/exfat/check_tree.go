@@ -15,6 +15,7 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if err := c.walkTree(ctx, r); err != nil {
 		return err
 	}
+	c.takeUpcase()
 	w := c.walk
 	if err := w.unsettled(); err != nil {
 		return err
@@ -56,6 +57,12 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 		c.walk.progress = r.Progress
 		if err := c.walk.run(ctx); err != nil {
 			return err
+		}
+		if more, err := c.takeRootRest(r); err != nil {
+			return err
+		} else if more {
+			start = c.walk.again()
+			continue
 		}
 		again := start.again()
 		weigh, ok := c.findUsurpers(again)
@@ -164,8 +171,8 @@ func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent
 			offers = []string{fixKeep, fixTruncate}
 		}
 		return offers, run, err
-	case f.end == endLong:
-		return []string{fixSet}, nil, nil // all of the file is there
+	case f.end == endLong || f.kind == ofRoot && c.rootEnds:
+		return []string{fixSet}, nil, nil // all of it is there
 	}
 	if run, err = c.lost.match(f); err != nil {
 		return nil, nil, err

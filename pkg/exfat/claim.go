@@ -63,6 +63,7 @@ const (
 	endLoop
 	endShared // a cluster that another has claimed
 	endHeap   // a run that leaves the heap
+	endDoubt  // a cluster that looks like anything but what it should hold
 )
 
 // claimRun claims a run of n clusters.

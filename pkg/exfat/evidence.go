@@ -126,6 +126,9 @@ func (w *walk) startsWithSet(cl uint32) (bool, error) {
 	return false, nil
 }
 
+// erased is what flash memory holds that was erased.
+const erased = 0xFF
+
 // holdsEntries reports whether a cluster may be part of a directory: what is
 // in use there has types of entries.
 func (w *walk) holdsEntries(cl uint32) (bool, error) {
@@ -137,9 +140,9 @@ func (w *walk) holdsEntries(cl uint32) (bool, error) {
 		switch e := entry(b[:entryLen]); e.kind() {
 		case typeEnd:
 			return true, nil
-		case typeBitmap, typeUpcase, typeLabel, typeFile, typeGUID, typeStream, typeName, typeVendor, typeVendAll:
+		case typeBitmap, typeUpcase, typeLabel, typeFile, typeStream, typeName:
 		default:
-			if e.inUse() {
+			if e.inUse() && (!e.isBenign() || e.kind() == erased) {
 				return false, nil
 			}
 		}

@@ -1,10 +1,8 @@
 package exfat
 
 import (
-	"errors"
 	"fmt"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -13,48 +11,11 @@ import (
 func decodeUnits(u []uint16) string { return string(utf16.Decode(u)) }
 
 // badUnit tells whether no name may hold u, [exFAT] §7.7.3 Table 35.
-func badUnit(u uint16) bool {
-	if u < 0x20 {
-		return true
-	}
-	switch u {
-	case '"', '*', '/', ':', '<', '>', '?', '\\', '|':
-		return true
-	}
-	return false
-}
-
-var errName = errors.New("not a name for a file on exFAT")
+func badUnit(u uint16) bool { return vol.BadNameUnit(u) }
 
 // encodeName is a component of a path, given by a user, as UTF-16. Errors are
 // vol.ErrRequest with the reason.
-func encodeName(name string) ([]uint16, error) {
-	bad := func(why string) ([]uint16, error) {
-		return nil, fmt.Errorf("%w: %q is %w: %s", vol.ErrRequest, name, errName, why)
-	}
-	switch {
-	case name == "":
-		return bad("it is empty")
-	case name == "." || name == "..":
-		return bad("it is reserved")
-	case !utf8.ValidString(name):
-		return bad("it is no UTF-8")
-	}
-	// Windows strips trailing periods and blanks, and then cannot open it.
-	if c := name[len(name)-1]; c == '.' || c == ' ' {
-		return bad("it ends in a period or a blank")
-	}
-	u := utf16.Encode([]rune(name))
-	if len(u) > maxName {
-		return bad(fmt.Sprintf("it has %d UTF-16 units, more than %d", len(u), maxName))
-	}
-	for _, c := range u {
-		if badUnit(c) {
-			return bad(fmt.Sprintf("%q must not be in it", rune(c)))
-		}
-	}
-	return u, nil
-}
+func encodeName(name string) ([]uint16, error) { return vol.EncodeName(name, "exFAT", maxName) }
 
 // badTimes says what is wrong with the times of a File entry, or "", [exFAT]
 // §7.4.8 to §7.4.10.

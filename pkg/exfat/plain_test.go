@@ -69,7 +69,7 @@ func readPlain(d dev.Device) (p *plain, err error) {
 	used := 0
 	for c := range p.n {
 		got := p.bits[c/8]>>(c%8)&1 == 1
-		if _, want := p.owner[c+2]; got != want {
+		if _, want := p.owner[c+2]; got != want && !(got && p.next(c+2) == 0xFFFFFFF7) {
 			return p, fmt.Errorf("cluster %d: used is %v, owner %q", c+2, got, p.owner[c+2])
 		}
 		if got {
@@ -126,7 +126,7 @@ func (p *plain) chain(path string, c uint32, length uint64) (out []uint32) {
 	for {
 		p.own(path, c)
 		out = append(out, c)
-		next := binary.LittleEndian.Uint32(p.read(p.fat+int64(c)*4, 4))
+		next := p.next(c)
 		if next == 0xFFFFFFFF {
 			break
 		}
@@ -136,6 +136,11 @@ func (p *plain) chain(path string, c uint32, length uint64) (out []uint32) {
 		panic(fmt.Sprintf("%s: %d clusters for %d bytes", path, len(out), length))
 	}
 	return out
+}
+
+// next is the FAT entry of c.
+func (p *plain) next(c uint32) uint32 {
+	return binary.LittleEndian.Uint32(p.read(p.fat+int64(c)*4, 4))
 }
 
 func (p *plain) content(cl []uint32) (b []byte) {
@@ -196,22 +201,35 @@ func (p *plain) set(dir string, s []byte, names map[string]bool) {
 	names[string(utf16.Decode(folded))] = true
 	f := plainFile{dir: s[4]&0x10 != 0, noFat: st[1]&2 != 0, valid: le.Uint64(st[8:]), length: le.Uint64(st[24:]), set: bytes.Clone(s)}
 	first := le.Uint32(st[20:])
-	need := (f.length + uint64(p.cs) - 1) / uint64(p.cs)
-	switch {
-	case f.length == 0 && (first != 0 || f.noFat), f.valid > f.length, f.dir && f.valid != f.length, f.dir && f.length%uint64(p.cs) != 0:
+	if f.length == 0 && (first != 0 || f.noFat) || f.valid > f.length || f.dir && (f.valid != f.length || f.length%uint64(p.cs) != 0) {
 		panic(fmt.Sprintf("%s: %+v from %d", path, f, first))
-	case f.noFat:
-		for i := range uint32(need) {
-			p.own(path, first+i)
-			f.clusters = append(f.clusters, first+i)
+	}
+	f.clusters = p.stream(path, st)
+	for i := 64 + (int(st[3])+14)/15*32; i < len(s); i += 32 {
+		if v := s[i : i+32]; v[0]&0xE0 == 0xE0 && v[1]&1 != 0 {
+			p.stream(path+" (vendor)", v)
 		}
-	case f.length > 0:
-		f.clusters = p.chain(path, first, f.length)
 	}
 	p.files[path] = f
 	if f.dir {
 		p.dir(path, f.clusters)
 	}
+}
+
+// stream is the clusters that an entry names.
+func (p *plain) stream(path string, e []byte) (out []uint32) {
+	first, length := binary.LittleEndian.Uint32(e[20:]), binary.LittleEndian.Uint64(e[24:])
+	switch {
+	case length == 0:
+	case e[1]&2 == 0:
+		out = p.chain(path, first, length)
+	default:
+		for i := range uint32((length + uint64(p.cs) - 1) / uint64(p.cs)) {
+			p.own(path, first+i)
+			out = append(out, first+i)
+		}
+	}
+	return out
 }
 
 // data is what a file reads as: zeros behind what is valid.

@@ -26,9 +26,7 @@ func planFormat(t vol.Target, o vol.FormatOptions) (*vol.Plan, error) {
 		FreeClusters: uint64(l.free()),
 		Regions:      formatRegions(l),
 		Warnings:     r.warnings(l),
-	}
-	for _, s := range vol.Signatures(t.Size) {
-		p.Steps = append(p.Steps, vol.Step{Phase: vol.Wipe, Range: s})
+		Steps:        vol.WipeSteps(t.Size),
 	}
 	region := r.bootRegion(l)
 	p.Steps = append(p.Steps, r.bodySteps(l, region)...)
@@ -43,14 +41,14 @@ func (r *formatRequest) bodySteps(l *layout, region []byte) []vol.Step {
 	table := standardUpcase()
 	behindBoot := region[l.SectorSize:]
 	backup := backupSector * l.SectorSize
-	steps := fillSteps(dev.Range{Off: l.SectorSize, Len: backup - l.SectorSize}, []piece{{l.SectorSize, behindBoot}})
+	steps := vol.FillSteps(dev.Range{Off: l.SectorSize, Len: backup - l.SectorSize}, []vol.Piece{{Off: l.SectorSize, Data: behindBoot}})
 	from := backup + l.SectorSize
-	return append(steps, fillSteps(dev.Range{Off: from, Len: l.metadataEnd() - from}, []piece{
-		{from, behindBoot},
-		{l.FatOff(), wholeSectors(l.chains(), l.SectorSize)},
-		{l.HeapOff(), wholeSectors(l.usedBits(), l.SectorSize)},
-		{l.ClusterOff(l.upcaseStart()), wholeSectors(table, l.SectorSize)},
-		{l.ClusterOff(l.RootCluster), wholeSectors(r.rootEntries(l, table), l.SectorSize)},
+	return append(steps, vol.FillSteps(dev.Range{Off: from, Len: l.metadataEnd() - from}, []vol.Piece{
+		{Off: from, Data: behindBoot},
+		{Off: l.FatOff(), Data: wholeSectors(l.chains(), l.SectorSize)},
+		{Off: l.HeapOff(), Data: wholeSectors(l.usedBits(), l.SectorSize)},
+		{Off: l.ClusterOff(l.upcaseStart()), Data: wholeSectors(table, l.SectorSize)},
+		{Off: l.ClusterOff(l.RootCluster), Data: wholeSectors(r.rootEntries(l, table), l.SectorSize)},
 	})...)
 }
 
@@ -65,36 +63,10 @@ func headSteps(l *layout, region []byte) []vol.Step {
 	}
 }
 
-// piece is bytes that go to an offset.
-type piece struct {
-	off  int64
-	data []byte
-}
-
 // wholeSectors is b with zeros behind it up to the end of a sector.
 func wholeSectors(b []byte, sector int64) []byte {
 	n := int64(len(b))
-	return append(b, make([]byte, roundUp(n, sector)-n)...)
-}
-
-// fillSteps are the body steps for in: the pieces, in rising order, and zeros
-// around them.
-func fillSteps(in dev.Range, pieces []piece) []vol.Step {
-	var steps []vol.Step
-	at := in.Off
-	zero := func(to int64) {
-		if to > at {
-			steps = append(steps, vol.Step{Phase: vol.Body, Range: dev.Range{Off: at, Len: to - at}})
-		}
-	}
-	for _, p := range pieces {
-		zero(p.off)
-		r := dev.Range{Off: p.off, Len: int64(len(p.data))}
-		steps = append(steps, vol.Step{Phase: vol.Body, Range: r, Data: p.data})
-		at = r.End()
-	}
-	zero(in.End())
-	return steps
+	return append(b, make([]byte, vol.RoundUp(n, sector)-n)...)
 }
 
 // warnings are what the user should know of a volume that is laid out all the
@@ -103,7 +75,7 @@ func (r *formatRequest) warnings(l *layout) []string {
 	var ws []string
 	if l.Clusters > recommendedClusters {
 		ws = append(ws, fmt.Sprintf("%d clusters: the specification recommends at most %d; every mount reads a bitmap of %s, and the FAT takes %s",
-			l.Clusters, recommendedClusters, sizeText(l.BitmapBytes()), sizeText(l.FatBytes())))
+			l.Clusters, recommendedClusters, vol.SizeText(l.BitmapBytes()), vol.SizeText(l.FatBytes())))
 	}
 	if device := int64(max(r.t.SectorSize, minSector)); l.SectorSize != device {
 		ws = append(ws, fmt.Sprintf("sectors of %d bytes, and the device has %d: not all systems mount a volume whose sectors are not the device's",

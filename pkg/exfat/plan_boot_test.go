@@ -7,6 +7,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // withOEM is a volume whose maker left parameters in both boot regions, and
@@ -31,7 +32,7 @@ func TestPlanOEM(t *testing.T) {
 			old, oem := withOEM(t, from)
 			p, _ := mustPlan(t, vol.Target{Size: 8 * mib, Old: old}, vol.FormatOptions{SectorSize: to})
 			for _, sector := range []int64{9, 21} {
-				if got := written(p, sector*to, 512); !bytes.Equal(got, oem) {
+				if got := voltest.Planned(p, sector*to, 512); !bytes.Equal(got, oem) {
 					t.Errorf("from sectors of %d to %d: OEM parameters in sector %d are % x", from, to, sector, got[:64])
 				}
 			}
@@ -59,7 +60,7 @@ func TestPlanOEMBelieved(t *testing.T) {
 		resum(t, old, 0, 512)
 		c.do(old)
 		p, _ := mustPlan(t, vol.Target{Size: 8 * mib, Old: old}, vol.FormatOptions{})
-		if got := bytes.Equal(written(p, 9*512, 512), oem); got != c.kept {
+		if got := bytes.Equal(voltest.Planned(p, 9*512, 512), oem); got != c.kept {
 			t.Errorf("%s: kept is %v", c.name, got)
 		}
 		if b := planBoot(p); b[440] != hlt {

@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 const (
@@ -50,26 +50,7 @@ func showOptions(o vol.FormatOptions) string {
 	return fmt.Sprintf("-c %d -S %d --align %d -L %q", o.ClusterSize, o.SectorSize, o.Align, o.Label)
 }
 
-// written is what a plan leaves at a range that its body and head cover, read
-// from the steps.
-func written(p *vol.Plan, off, n int64) []byte {
-	b := bytes.Repeat([]byte{0xA5}, int(n)) // what nobody wrote
-	for _, s := range p.Steps {
-		in := s.Range.Intersect(dev.Range{Off: off, Len: n})
-		if s.Phase == vol.Wipe || in.Empty() {
-			continue
-		}
-		to := b[in.Off-off:][:in.Len]
-		if s.Data == nil {
-			clear(to)
-		} else {
-			copy(to, s.Data[in.Off-s.Off:])
-		}
-	}
-	return b
-}
-
-func planBoot(p *vol.Plan) bootSector { return bootSector(written(p, 0, bootSectorLen)) }
+func planBoot(p *vol.Plan) bootSector { return bootSector(voltest.Planned(p, 0, bootSectorLen)) }
 
 // planFault is the first thing that is wrong with p, and the geometry that its
 // boot sector has.
@@ -79,7 +60,7 @@ func planFault(at vol.Target, o vol.FormatOptions, p *vol.Plan) (*Geometry, erro
 		return nil, fmt.Errorf("the boot sector does not parse: %w", f)
 	}
 	for _, check := range []func(vol.Target, vol.FormatOptions, *vol.Plan, *Geometry) error{
-		infoFault, optionFault, orderFault, alignFault, stepFault, regionFault, bootFault, heapFault,
+		infoFault, optionFault, orderFault, alignFault, stepFault, bootFault, heapFault,
 	} {
 		if err := check(at, o, p, g); err != nil {
 			return g, err
@@ -171,61 +152,39 @@ func planUsed(g *Geometry) (bitmap, upcase, all int64) {
 	return bitmap, upcase, bitmap + upcase + 1
 }
 
-// stepFault: steps are in order, inside the target, apart from each other
-// within their phase, and body and head leave no byte of the metadata out, nor
-// write one behind it.
+// stepFault: besides what holds for all plans, body and head leave no byte of
+// the metadata out, nor write one behind it.
 func stepFault(at vol.Target, _ vol.FormatOptions, p *vol.Plan, g *Geometry) error {
+	if err := voltest.StepFault(p, at.Size, g.SectorSize); err != nil {
+		return err
+	}
 	_, _, used := planUsed(g)
 	metadata := g.HeapOff() + used*g.ClusterSize
-	phase, end := vol.Wipe, int64(0)
 	covered, data := int64(0), int64(0)
 	for _, s := range p.Steps {
-		if s.Phase != phase {
-			if s.Phase < phase {
-				return fmt.Errorf("step %v of phase %d behind phase %d", s.Range, s.Phase, phase)
-			}
-			phase, end = s.Phase, 0
+		if s.Phase == vol.Wipe {
+			continue
 		}
-		if s.Off < end || s.Len <= 0 || s.End() > at.Size || s.Off%g.SectorSize != 0 && phase != vol.Wipe || s.Len%g.SectorSize != 0 && phase != vol.Wipe {
-			return fmt.Errorf("step %v of phase %d, after byte %d, target of %d", s.Range, s.Phase, end, at.Size)
-		}
-		if s.Data != nil && int64(len(s.Data)) != s.Len {
-			return fmt.Errorf("step %v with %d bytes of data", s.Range, len(s.Data))
-		}
-		if phase != vol.Wipe {
-			covered += s.Len
-		}
-		end = s.End()
+		covered += s.Len
 		data += int64(len(s.Data))
+		if s.End() > metadata {
+			return fmt.Errorf("step %v reaches into the files", s.Range)
+		}
 	}
-	if covered != metadata || end > metadata {
+	if covered != metadata {
 		return fmt.Errorf("%d bytes are covered, should be %d", covered, metadata)
 	}
 	// 4 bytes of FAT and a bit for each cluster in use, and what all have.
 	if most := used*4 + used/8 + 32*g.SectorSize + 5836; data > most {
 		return fmt.Errorf("%d bytes of data, should be at most %d", data, most)
 	}
-	return nil
-}
-
-func regionFault(_ vol.Target, _ vol.FormatOptions, p *vol.Plan, g *Geometry) error {
-	at := int64(0)
-	for _, r := range p.Regions {
-		if r.Off != at || r.Len <= 0 {
-			return fmt.Errorf("region %s is at %v, should be at %d", r.Name, r.Range, at)
-		}
-		at = r.End()
-	}
-	if at != g.VolumeBytes() {
-		return fmt.Errorf("regions end at %d of %d", at, g.VolumeBytes())
-	}
-	return nil
+	return voltest.RegionFault(p, g.VolumeBytes())
 }
 
 // bootFault: both boot regions are the same and whole, [exFAT] §3.
 func bootFault(at vol.Target, _ vol.FormatOptions, p *vol.Plan, g *Geometry) error {
 	s := g.SectorSize
-	main, backup := written(p, 0, 12*s), written(p, 12*s, 12*s)
+	main, backup := voltest.Planned(p, 0, 12*s), voltest.Planned(p, 12*s, 12*s)
 	if !bytes.Equal(main, backup) {
 		return fmt.Errorf("the boot regions differ")
 	}
@@ -268,7 +227,7 @@ func heapFault(_ vol.Target, o vol.FormatOptions, p *vol.Plan, g *Geometry) erro
 	if int64(g.RootCluster) != 2+bitmap+upcase {
 		return fmt.Errorf("the root directory is in cluster %d", g.RootCluster)
 	}
-	fat := written(p, g.FatOff(), 4*(used+2)+4)
+	fat := voltest.Planned(p, g.FatOff(), 4*(used+2)+4)
 	for c, want := range map[int64]uint32{0: 0xFFFFFFF8, 1: 0xFFFFFFFF, 1 + bitmap: 0xFFFFFFFF, 1 + bitmap + upcase: 0xFFFFFFFF, 1 + used: 0xFFFFFFFF, 2 + used: 0} {
 		if got := entry(fat).u32(int(4 * c)); got != want && (c != 2+used || g.EntryBytes() > 4*c) {
 			return fmt.Errorf("FAT entry %d is %#x, should be %#x", c, got, want)
@@ -279,16 +238,16 @@ func heapFault(_ vol.Target, o vol.FormatOptions, p *vol.Plan, g *Geometry) erro
 			return fmt.Errorf("FAT entry %d is %#x", c, got)
 		}
 	}
-	bits := written(p, g.HeapOff(), (used+7)/8+1)
+	bits := voltest.Planned(p, g.HeapOff(), (used+7)/8+1)
 	for i := range used + 8 - used%8 {
 		if got := bits[i/8]>>(i%8)&1 == 1; got != (i < used) {
 			return fmt.Errorf("bit %d of %d is %v", i, used, got)
 		}
 	}
-	if got := written(p, g.ClusterOff(uint32(2+bitmap)), 5836); !bytes.Equal(got, standardUpcase()) {
+	if got := voltest.Planned(p, g.ClusterOff(uint32(2+bitmap)), 5836); !bytes.Equal(got, standardUpcase()) {
 		return fmt.Errorf("another up-case table")
 	}
-	return rootFault(o, written(p, g.ClusterOff(g.RootCluster), 512), g)
+	return rootFault(o, voltest.Planned(p, g.ClusterOff(g.RootCluster), 512), g)
 }
 
 // rootFault: the root directory has the entries that it must, and no others.

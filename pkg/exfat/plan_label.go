@@ -2,10 +2,7 @@ package exfat
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
-	"strconv"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -43,11 +40,11 @@ func parseGUID(s string) (uuid.UUID, error) {
 	}
 	id, err := uuid.Parse(s)
 	if err != nil || uuid.Validate(s) != nil {
-		return uuid.Nil, usage("volume GUID %q: must be like 12345678-9abc-def0-1234-56789abcdef0", s)
+		return uuid.Nil, vol.Usagef("volume GUID %q: must be like 12345678-9abc-def0-1234-56789abcdef0", s)
 	}
 	// [exFAT] §7.5.5: the null GUID is the one value that cannot be.
 	if id == uuid.Nil {
-		return uuid.Nil, usage("volume GUID %q: it must not be all zeros", s)
+		return uuid.Nil, vol.Usagef("volume GUID %q: it must not be all zeros", s)
 	}
 	return id, nil
 }
@@ -60,32 +57,4 @@ func swapGUID(id uuid.UUID) uuid.UUID {
 	slices.Reverse(id[4:6])
 	slices.Reverse(id[6:8])
 	return id
-}
-
-// parseSerial reads a volume serial number: 1234-ABCD as it is shown, or up to
-// 8 hexadecimal digits, with or without 0x.
-func parseSerial(s string) (uint32, error) {
-	digits := s
-	if len(s) == 9 && s[4] == '-' {
-		digits = s[:4] + s[5:]
-	} else if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X") {
-		digits = s[2:]
-	}
-	v, err := strconv.ParseUint(digits, 16, 32)
-	if err != nil || len(digits) > 8 {
-		return 0, usage("volume id %q: must be like 1234-ABCD, 8 hexadecimal digits", s)
-	}
-	return uint32(v), nil
-}
-
-// serialFrom makes a serial number of a seed. It is never 0, which some
-// systems take for none. Seeds that differ in a few bits only, as times do,
-// give numbers that differ in many.
-func serialFrom(seed uint64) uint32 {
-	hi, lo := bits.Mul64(seed^0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
-	v := hi ^ lo
-	if s := uint32(v ^ v>>32); s != 0 {
-		return s
-	}
-	return 1
 }

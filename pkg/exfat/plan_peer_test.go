@@ -19,36 +19,7 @@ import (
 // no files of that size skips the test.
 func sparseFile(t testing.TB, size int64) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "image")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Truncate(size); err != nil {
-		t.Skipf("no file of %s: %v", sizeText(size), err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// writePlan makes a sparse image of the plan, by way of a file device: what it
-// is told to zero stays a hole.
-func writePlan(t testing.TB, size int64, p *vol.Plan) string {
-	t.Helper()
-	name := sparseFile(t, size)
-	d, err := dev.OpenFile(name, dev.OpenOptions{Write: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Apply(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return voltest.SparseFile(t, size)
 }
 
 // peerCases are layouts of all kinds that other tools are to accept.
@@ -94,10 +65,10 @@ func TestPlanFsck(t *testing.T) {
 	fsck, dump := voltest.Peer(t, "fsck.exfat"), voltest.Peer(t, "dump.exfat")
 	for _, c := range peerCases() {
 		p, g := mustPlan(t, c.at, c.o)
-		t.Run(fmt.Sprintf("%s of %s", sizeText(c.at.Size), sizeText(g.ClusterSize)), func(t *testing.T) {
-			image := writePlan(t, c.at.Size, p)
-			if used := allocated(t, image); used > 2*mib {
-				t.Errorf("the image takes %s", sizeText(used))
+		t.Run(fmt.Sprintf("%s of %s", vol.SizeText(c.at.Size), vol.SizeText(g.ClusterSize)), func(t *testing.T) {
+			image := voltest.WriteImage(t, c.at.Size, p)
+			if used := voltest.Occupied(t, image); used > 2*mib {
+				t.Errorf("the image takes %s", vol.SizeText(used))
 			}
 			out := peerRun(t, fsck, "-n", image)
 			if !strings.Contains(out, "clean. directories 1, files 0") || strings.Contains(out, "ERROR") {
@@ -136,16 +107,6 @@ func checkDump(t *testing.T, out string, p *vol.Plan, g *Geometry) {
 			t.Errorf("dump.exfat has %q for %s, want %v", m, name, want)
 		}
 	}
-}
-
-// allocated is what the file takes on the disk.
-func allocated(t *testing.T, name string) int64 {
-	t.Helper()
-	var kib int64
-	if _, err := fmt.Sscan(peerRun(t, voltest.Peer(t, "du"), "-k", name), &kib); err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
 }
 
 // TestPlanMkfs: what mkfs.exfat makes is found and described, and its up-case

@@ -1,21 +1,12 @@
 package exfat
 
-import (
-	"github.com/fatkit/fatkit/pkg/dev"
-	"github.com/fatkit/fatkit/pkg/vol"
-)
+import "github.com/fatkit/fatkit/pkg/vol"
 
 // formatRegions names the parts of a volume in order. They touch, and cover it
 // to its last sector.
 func formatRegions(l *layout) []vol.Region {
 	var rs []vol.Region
-	at := int64(0)
-	to := func(name string, end int64) {
-		if end > at {
-			rs = append(rs, vol.Region{Name: name, Range: dev.Range{Off: at, Len: end - at}})
-			at = end
-		}
-	}
+	to := func(name string, end int64) { rs = vol.AppendRegion(rs, name, end) }
 	to("main boot region", l.RegionBytes())
 	to("backup boot region", 2*l.RegionBytes())
 	to("alignment", l.FatOff())

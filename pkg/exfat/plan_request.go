@@ -1,9 +1,6 @@
 package exfat
 
 import (
-	"fmt"
-	"math/bits"
-
 	"github.com/google/uuid"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -44,50 +41,21 @@ func newFormatRequest(t vol.Target, o vol.FormatOptions) (*formatRequest, error)
 	return r, nil
 }
 
-func usage(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", vol.ErrUsage, fmt.Sprintf(format, args...))
-}
-
-func refusal(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", vol.ErrRequest, fmt.Sprintf(format, args...))
-}
-
-func powerOfTwo(n int64) bool { return n > 0 && bits.OnesCount64(uint64(n)) == 1 }
-
-// roundUp is the first multiple of to that is not below n.
-func roundUp(n, to int64) int64 { return divUp(n, to) * to }
-
-// divUp is n / by, rounded up.
-func divUp(n, by int64) int64 { return (n + by - 1) / by }
-
 // refuseForeign turns options of other formats away.
 func (r *formatRequest) refuseForeign() error {
 	if r.o.Type != "exfat" {
-		return usage("type %q: must be exfat", r.o.Type)
+		return vol.Usagef("type %q: must be exfat", r.o.Type)
 	}
 	if name := r.o.Foreign("uuid", "hidden-sectors", "align"); name != "" {
-		return usage("--%s is not for exfat", name)
+		return vol.Usagef("--%s is not for exfat", name)
 	}
 	return nil
 }
 
 // readSector settles the sector size: that of the device, or a larger one.
-func (r *formatRequest) readSector() error {
-	device := int64(max(r.t.SectorSize, minSector))
-	if !powerOfTwo(device) || device > maxSector {
-		return refusal("the device has sectors of %d bytes; exFAT takes 512, 1024, 2048 or 4096", r.t.SectorSize)
-	}
-	r.sector = device
-	if s := r.o.SectorSize; s != 0 {
-		if !powerOfTwo(s) || s < minSector || s > maxSector {
-			return usage("sector size %d: must be 512, 1024, 2048 or 4096", s)
-		}
-		if s < device {
-			return refusal("the device has sectors of %d bytes, so those of the volume cannot have %d", device, s)
-		}
-		r.sector = s
-	}
-	return nil
+func (r *formatRequest) readSector() (err error) {
+	r.sector, err = r.t.ChooseSector(r.o.SectorSize, "exFAT")
+	return err
 }
 
 // readTotal counts the whole sectors of the target, and keeps sizes where sums
@@ -95,14 +63,14 @@ func (r *formatRequest) readSector() error {
 func (r *formatRequest) readTotal() error {
 	const beyond = 1 << 60 // more than any disk has
 	if r.t.Size < 0 || r.t.Offset < 0 || r.t.Offset > beyond {
-		return refusal("the target has a size of %d at byte %d", r.t.Size, r.t.Offset)
+		return vol.Refusef("the target has a size of %d at byte %d", r.t.Size, r.t.Offset)
 	}
 	r.total = r.t.Size / r.sector
 	switch {
 	case r.total*r.sector < minVolume:
-		return refusal("%s is too small: an exFAT volume has at least 1 MiB", sizeText(r.t.Size))
+		return vol.Refusef("%s is too small: an exFAT volume has at least 1 MiB", vol.SizeText(r.t.Size))
 	case r.t.Size > beyond:
-		return refusal("%s is too large: exFAT goes up to 128 PiB", sizeText(r.t.Size))
+		return vol.Refusef("%s is too large: exFAT goes up to 128 PiB", vol.SizeText(r.t.Size))
 	}
 	return nil
 }
@@ -112,42 +80,37 @@ func (r *formatRequest) readCluster() error {
 	switch {
 	case c == 0:
 		return nil
-	case !powerOfTwo(c) || c < minSector || c > maxCluster:
-		return usage("cluster size %d: must be a power of two from 512 to 32M", c)
+	case !vol.PowerOfTwo(c) || c < minSector || c > maxCluster:
+		return vol.Usagef("cluster size %d: must be a power of two from 512 to 32M", c)
 	case c < r.sector:
-		return refusal("a cluster of %d bytes is smaller than a sector of %d", c, r.sector)
+		return vol.Refusef("a cluster of %d bytes is smaller than a sector of %d", c, r.sector)
 	}
 	r.cluster = c
 	return nil
 }
 
-// readHidden settles PartitionOffset, [exFAT] §3.1.3. Boot code of the volume
-// adds it to all it reads, so a wrong number is worse than a refusal.
+// readHidden settles PartitionOffset, [exFAT] §3.1.3.
 func (r *formatRequest) readHidden() error {
 	if n := r.o.HiddenSectors; n != nil {
 		if *n < 0 {
-			return usage("--hidden-sectors %d: must not be negative", *n)
+			return vol.Usagef("--hidden-sectors %d: must not be negative", *n)
 		}
 		r.hidden = uint64(*n)
 		return nil
 	}
-	if r.t.Offset%r.sector != 0 {
-		return refusal("the volume starts at byte %d of the disk, which is no multiple of its sector size of %d: use a smaller -S, or say what is to stand there with --hidden-sectors",
-			r.t.Offset, r.sector)
-	}
-	r.hidden = uint64(r.t.Offset / r.sector)
-	return nil
+	n, err := r.t.SectorsBefore(r.sector)
+	r.hidden = uint64(n)
+	return err
 }
 
 func (r *formatRequest) readAlign() error {
-	const most = 1 << 44 // the FAT and heap offsets of 32 bits reach no further
-	a := r.o.Align
-	if a < 0 || a > most || a%r.sector != 0 {
-		return usage("--align %d: must be a multiple of the sector size of %d bytes, and at most %s", a, r.sector, sizeText(most))
+	if err := r.o.CheckAlign(r.sector); err != nil {
+		return err
 	}
+	a := r.o.Align
 	between := r.t.Offset%r.sector != 0
 	if a != 0 && between {
-		return refusal("the volume starts at byte %d of the disk, between two sectors: nothing in it can be aligned", r.t.Offset)
+		return vol.Refusef("the volume starts at byte %d of the disk, between two sectors: nothing in it can be aligned", r.t.Offset)
 	}
 	if !between {
 		r.before = r.t.Offset
@@ -166,10 +129,6 @@ func (r *formatRequest) readNames() (err error) {
 	if r.guid, err = parseGUID(r.o.VolumeGUID); err != nil {
 		return err
 	}
-	if r.o.ID == "" {
-		r.serial = serialFrom(r.o.Seed)
-		return nil
-	}
-	r.serial, err = parseSerial(r.o.ID)
+	r.serial, err = r.o.Serial()
 	return err
 }

@@ -1,5 +1,7 @@
 package exfat
 
+import "github.com/fatkit/fatkit/pkg/vol"
+
 // misfitKind is why there is no volume with a cluster size.
 type misfitKind int
 
@@ -40,7 +42,7 @@ func (r *formatRequest) layout(c int64) (*layout, *misfit) {
 	const farthest = 1<<32 - 1 // [exFAT] §3.1.5, §3.1.7: fields of 32 bits
 	fat := r.aligned(2 * regionSectors)
 	heap, n := r.heap(fat, c/r.sector)
-	bitmap, upcase := divUp(divUp(n, 8), c), divUp(standardBytes, c)
+	bitmap, upcase := vol.DivUp(vol.DivUp(n, 8), c), vol.DivUp(standardBytes, c)
 	needed := bitmap + upcase + rootClusters + 1 // and one for files
 	switch {
 	case n > maxClusters:
@@ -61,13 +63,13 @@ func (r *formatRequest) layout(c int64) (*layout, *misfit) {
 
 // fatSectors is how many sectors the FAT entries of n clusters take.
 func (r *formatRequest) fatSectors(n int64) int64 {
-	return divUp((n+firstCluster)*4, r.sector)
+	return vol.DivUp((n+firstCluster)*4, r.sector)
 }
 
 // aligned is the first sector of the volume, not before n, that is aligned on
 // the disk.
 func (r *formatRequest) aligned(n int64) int64 {
-	return (roundUp(r.before+n*r.sector, r.align*r.sector) - r.before) / r.sector
+	return (vol.RoundUp(r.before+n*r.sector, r.align*r.sector) - r.before) / r.sector
 }
 
 // heap finds the first aligned sector at which the cluster heap can start with
@@ -77,25 +79,11 @@ func (r *formatRequest) aligned(n int64) int64 {
 func (r *formatRequest) heap(fat, per int64) (start, clusters int64) {
 	first := r.aligned(fat + 1)
 	count := func(start int64) int64 { return max(r.total-start, 0) / per }
-	steps := divUp(max(r.total-first, 0), r.align)
-	k := firstWhere(steps, func(k int64) bool {
+	steps := vol.DivUp(max(r.total-first, 0), r.align)
+	k := vol.FirstWhere(steps, func(k int64) bool {
 		start := first + k*r.align
 		return fat+r.fatSectors(count(start)) <= start
 	})
 	start = first + k*r.align
 	return start, count(start)
-}
-
-// firstWhere is the first of 0 … n-1 for which ok holds, as it does for all
-// that follow, or n. (sort.Search takes an int, which may have 32 bits.)
-func firstWhere(n int64, ok func(int64) bool) int64 {
-	lo, hi := int64(0), n
-	for lo < hi {
-		if mid := (lo + hi) / 2; ok(mid) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // TestPlanTable: cluster sizes are Microsoft's, until the recommended number
@@ -33,10 +34,10 @@ func TestPlanTable(t *testing.T) {
 	} {
 		_, g := mustPlan(t, vol.Target{Size: c.size, SectorSize: int(c.sector)}, vol.FormatOptions{})
 		if g.ClusterSize != c.want {
-			t.Errorf("%s, sectors of %d: clusters of %d, want %d", sizeText(c.size), c.sector, g.ClusterSize, c.want)
+			t.Errorf("%s, sectors of %d: clusters of %d, want %d", vol.SizeText(c.size), c.sector, g.ClusterSize, c.want)
 		}
 		if g.Clusters > 1<<24-2 && c.size < 513*tib {
-			t.Errorf("%s: %d clusters", sizeText(c.size), g.Clusters)
+			t.Errorf("%s: %d clusters", vol.SizeText(c.size), g.Clusters)
 		}
 	}
 }
@@ -61,19 +62,19 @@ func TestPlanLimits(t *testing.T) {
 	} {
 		p, g := mustPlan(t, vol.Target{Size: c.size}, vol.FormatOptions{ClusterSize: c.cluster})
 		if c.clusters != 0 && g.Clusters != c.clusters {
-			t.Errorf("%s of %s: %d clusters, want %d", sizeText(c.size), sizeText(c.cluster), g.Clusters, c.clusters)
+			t.Errorf("%s of %s: %d clusters, want %d", vol.SizeText(c.size), vol.SizeText(c.cluster), g.Clusters, c.clusters)
 		}
 		data := 0
 		for _, s := range p.Steps {
 			data += len(s.Data)
 		}
 		if data > 6<<20 || c.cluster > 512 && data > 2<<20 {
-			t.Errorf("%s of %s: %d bytes are written", sizeText(c.size), sizeText(c.cluster), data)
+			t.Errorf("%s of %s: %d bytes are written", vol.SizeText(c.size), vol.SizeText(c.cluster), data)
 		}
 		if c.clusters == most {
 			_, err := planFormat(vol.Target{Size: c.size + c.cluster}, vol.FormatOptions{Type: "exfat", ClusterSize: c.cluster})
 			if !errors.Is(err, vol.ErrRequest) {
-				t.Errorf("%s of %s and one more: %v", sizeText(c.size), sizeText(c.cluster), err)
+				t.Errorf("%s of %s and one more: %v", vol.SizeText(c.size), vol.SizeText(c.cluster), err)
 			}
 		}
 	}
@@ -209,7 +210,7 @@ func TestPlanWarnings(t *testing.T) {
 	} {
 		p, _ := mustPlan(t, c.at, c.o)
 		if all := strings.Join(p.Warnings, "\n"); !strings.Contains(all, c.want) || c.want == "" && all != "" {
-			t.Errorf("%s %s: warnings %q, want %q", sizeText(c.at.Size), showOptions(c.o), p.Warnings, c.want)
+			t.Errorf("%s %s: warnings %q, want %q", vol.SizeText(c.at.Size), showOptions(c.o), p.Warnings, c.want)
 		}
 	}
 }
@@ -224,7 +225,7 @@ func TestPlanNames(t *testing.T) {
 	if got := binary.LittleEndian.Uint32(planBoot(p)[offSerial:]); got != 0x1234ABCD {
 		t.Errorf("serial %#x", got)
 	}
-	root := written(p, g.ClusterOff(g.RootCluster), 128)
+	root := voltest.Planned(p, g.ClusterOff(g.RootCluster), 128)
 	if got, want := fmt.Sprintf("% x", root[:24]), "83 09 4d 00 79 00 20 00 64 00 69 00 73 00 6b 00 20 00 e9 00 00 00 00 00"; got != want {
 		t.Errorf("label entry\n%s, want\n%s", got, want)
 	}
@@ -255,19 +256,19 @@ func TestPlanAlign(t *testing.T) {
 	} {
 		_, g := mustPlan(t, vol.Target{Size: c.size, Offset: c.offset}, vol.FormatOptions{Align: c.align})
 		if g.FatOff() != c.fat || g.HeapOff() != c.heap {
-			t.Errorf("%s at %d, --align %d: FAT at %d, heap at %d; want %d, %d", sizeText(c.size), c.offset, c.align, g.FatOff(), g.HeapOff(), c.fat, c.heap)
+			t.Errorf("%s at %d, --align %d: FAT at %d, heap at %d; want %d, %d", vol.SizeText(c.size), c.offset, c.align, g.FatOff(), g.HeapOff(), c.fat, c.heap)
 		}
 	}
 }
 
 func TestSizeText(t *testing.T) {
 	for n, want := range map[int64]string{512: "512 bytes", 1024: "1 KiB", 1440 * kib: "1.41 MiB", 33 * mib: "33 MiB", 2 * tib: "2 TiB", 128 * pib: "128 PiB"} {
-		if got := sizeText(n); got != want {
+		if got := vol.SizeText(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
 	for n, want := range map[int64]string{512: "512", 4096: "4K", 32 * mib: "32M"} {
-		if got := sizeFlag(n); got != want {
+		if got := vol.SizeFlag(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // TestPlanSweepSmall goes through the sizes from 1 MiB on sector by sector,
@@ -121,11 +121,7 @@ func TestPlanRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		at, o := randomRequest(r)
-		a, errA := planFormat(at, o)
-		b, errB := planFormat(at, o)
-		if !reflect.DeepEqual(a, b) || fmt.Sprint(errA) != fmt.Sprint(errB) {
-			t.Fatalf("two plans of %+v %+v differ", at, o)
-		}
+		voltest.PlanTwice(t, planFormat, at, o)
 	}
 }
 
@@ -158,14 +154,14 @@ func TestPlanApply(t *testing.T) {
 		_, _, used := planUsed(g)
 		end := g.HeapOff() + used*g.ClusterSize
 		if i := bytes.Index(got[:end], rubbish[:4]); i >= 0 {
-			t.Errorf("%s: rubbish is left at byte %d", sizeText(c.size), i)
+			t.Errorf("%s: rubbish is left at byte %d", vol.SizeText(c.size), i)
 		}
 		from, to := max(end, 512*kib), c.size-768*kib
 		if from < to && !bytes.Equal(got[from:to], rubbish[from:to]) {
-			t.Errorf("%s: bytes behind the metadata were written", sizeText(c.size))
+			t.Errorf("%s: bytes behind the metadata were written", vol.SizeText(c.size))
 		}
 		if id := probe(d); id.Confidence != vol.Sure || id.Label != c.o.Label || id.ID != p.ID {
-			t.Errorf("%s: it is taken for %+v", sizeText(c.size), id)
+			t.Errorf("%s: it is taken for %+v", vol.SizeText(c.size), id)
 		}
 	}
 }

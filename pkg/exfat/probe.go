@@ -1,9 +1,6 @@
 package exfat
 
 import (
-	"bytes"
-	"encoding/binary"
-
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -60,7 +57,7 @@ func probeMain(d dev.Device, main *region) vol.Identity {
 // the first sectors alone let the backup of an earlier exFAT volume live on, so
 // it counts only where nothing speaks for another one.
 func probeBackup(d dev.Device, main *region) vol.Identity {
-	if b := main.boot(); b.foreign() || b.partitioned() || overlaid(d) {
+	if main.boot().foreign() || vol.Overlaid(d) {
 		return vol.Identity{}
 	}
 	backup := wholeBackup(d, main)
@@ -100,54 +97,4 @@ func (b bootSector) jumpOK() bool { return string(b[:len(jumpBoot)]) == jumpBoot
 // code.
 func (b bootSector) foreign() bool {
 	return b.signed() && !allZero(b[offMustBeZero:offMustBeZero+lenMustBeZero])
-}
-
-// partitioned tells whether b is the sector of an MBR partition table.
-func (b bootSector) partitioned() bool {
-	const (
-		table    = 446
-		entries  = 4
-		entryLen = 16
-	)
-	if !b.signed() {
-		return false
-	}
-	used := false
-	for i := range entries {
-		e := b[table+i*entryLen:][:entryLen]
-		if e[0]&0x7F != 0 {
-			return false // the boot flag is 0x80 or 0
-		}
-		start, n := binary.LittleEndian.Uint32(e[8:]), binary.LittleEndian.Uint32(e[12:])
-		used = used || e[4] != 0 && start > 0 && n > 0
-	}
-	return used
-}
-
-// overlaid tells whether d holds a format of another kind, by what those of
-// common use are recognised by that need not write over sectors 12 to 23.
-func overlaid(d dev.Device) bool {
-	for _, s := range []struct {
-		off   int64
-		magic string
-	}{
-		{0, "XFSB"}, {0, "hsqs"}, {0, "LUKS\xBA\xBE"},
-		{512, "EFI PART"}, {512, "LABELONE"}, {4096, "EFI PART"},
-		{1024, "\x10\x20\xF5\xF2"}, // F2FS
-		{1024 + 56, "\x53\xEF"},    // ext2, ext3, ext4
-		{1024, "H+"}, {1024, "HX"}, // HFS Plus
-		{4096, "\xFC\x4E\x2B\xA9"}, // MD 1.2
-		{4096 - 10, "SWAPSPACE2"},
-		{32<<10 + 1, "CD001"},     // ISO 9660
-		{64<<10 + 64, "_BHRfS_M"}, // Btrfs
-		{64<<10 + 52, "ReIsEr"},   // ReiserFS
-		{32 << 10, "JFS1"},        // JFS
-		{32, "NXSB"},              // APFS
-	} {
-		b := make([]byte, len(s.magic))
-		if _, err := d.ReadAt(b, s.off); err == nil && bytes.Equal(b, []byte(s.magic)) {
-			return true
-		}
-	}
-	return false
 }

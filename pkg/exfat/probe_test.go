@@ -8,6 +8,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // plannedVolume is a new volume in memory.
@@ -181,8 +182,8 @@ func TestProbeSizes(t *testing.T) {
 // FuzzProbe: whatever the boot regions hold, looking at them comes back.
 func FuzzProbe(f *testing.F) {
 	p, _ := mustPlan(f, vol.Target{Size: mib}, vol.FormatOptions{Label: "FUZZ"})
-	f.Add(written(p, 0, 40*kib), uint16(0), byte(0))
-	f.Add(written(p, 0, 24*512), uint16(offRootCluster), byte(3))
+	f.Add(voltest.Planned(p, 0, 40*kib), uint16(0), byte(0))
+	f.Add(voltest.Planned(p, 0, 24*512), uint16(offRootCluster), byte(3))
 	f.Fuzz(func(t *testing.T, b []byte, at uint16, v byte) {
 		d := dev.NewMem(mib)
 		b = b[:min(len(b), int(mib))]

@@ -102,7 +102,7 @@ func bootProblems() []vol.Problem {
 func specialProblems() []vol.Problem {
 	return []vol.Problem{
 		row("EXFAT-0200", "root-unreadable", vol.SevError, "§5", "root directory holds something else", "Without a root directory there is nothing to check against."),
-		row("EXFAT-0201", "bitmap-none", vol.SevError, "§7.1", "no allocation bitmap", "The root directory has no usable bitmap entry."),
+		row("EXFAT-0201", "bitmap-none", vol.SevError, "§7.1", "no allocation bitmap", "The root directory has no usable bitmap entry. Nothing is repaired without one, unless what lies where formatters put the bitmap is one: it has all as used that must be.", repair(fixSet, "make an entry for it", vol.LossNone)),
 		row("EXFAT-0202", "bitmap-twice", vol.SevError, "§7.1", "second bitmap entry", "There is one for each FAT.", repair(fixRemove, "remove the second", vol.LossNone)),
 		row("EXFAT-0203", "bitmap-flags", vol.SevWarning, "§7.1.2", "bitmap is marked as that of the second FAT", "There is one FAT.", repair(fixClear, "clear the flag", vol.LossNone)),
 		row("EXFAT-0204", "bitmap-length", vol.SevError, "§7.1.4", "length of the bitmap cannot be", "It must have a bit for each cluster.", repair(fixSet, "set its length", vol.LossNone)),

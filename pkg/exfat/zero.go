@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -61,10 +62,7 @@ func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
 	if err != nil {
 		return dev.Range{}, err
 	}
-	r := dev.Range{Off: f.Offset, Len: f.Length}
-	if f.Length < 0 || keepSize && r.End() > g.size {
-		r.Len = max(0, g.size-r.Off)
-	}
+	r := f.Within(g.size, keepSize)
 	if r.Empty() {
 		return r, nil
 	}
@@ -84,37 +82,15 @@ func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
 // what is valid to the end of the last cluster, which holds what was there
 // before. The volume must have passed a check.
 func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
-	var total vol.FreeTotal
 	var tails []dev.Range
 	if slack {
 		var err error
 		if tails, err = v.tails(ctx); err != nil {
-			return total, err
+			return vol.FreeTotal{}, err
 		}
 	}
-	for e := range v.m.FreeRuns() {
-		r := v.g.ClusterRange(e.Start+firstCluster, e.Len)
-		for len(tails) > 0 && tails[0].Off < r.Off {
-			if err := fn(tails[0]); err != nil {
-				return total, err
-			}
-			tails = tails[1:]
-		}
-		if err := ctx.Err(); err != nil {
-			return total, err
-		}
-		if err := fn(r); err != nil {
-			return total, err
-		}
-		total.Runs++
-		total.Clusters += uint64(e.Len)
-	}
-	for _, r := range tails {
-		if err := fn(r); err != nil {
-			return total, err
-		}
-	}
-	return total, nil
+	at := func(e space.Extent) dev.Range { return v.g.ClusterRange(e.Start+firstCluster, e.Len) }
+	return vol.EachFree(ctx, v.m.FreeRuns(), at, tails, fn)
 }
 
 // tails are the bytes of files that no one can read, in rising order.

@@ -6,25 +6,31 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
-// TestBootBits flips each bit of the fields of the boot sector, one at a time.
-// Whatever -y makes of it, no file may be lost: either all are there when it is
-// done, or it leaves the volume alone.
+// TestBootBits flips each bit of the fields of the boot sector, one at a time,
+// and on FAT32 of those of its backup. Whatever -y and -p make of it, no file may
+// be lost: either all are there when it is done, or the volume is left alone.
 func TestBootBits(t *testing.T) {
-	for _, kind := range []string{"12", "16", "32"} {
-		t.Run(kind, func(t *testing.T) {
+	for _, tt := range []struct {
+		kind string
+		off  int64
+	}{{"12", 0}, {"16", 0}, {"32", 0}, {"32", 6 * 512}} {
+		t.Run(fmt.Sprintf("%s at %d", tt.kind, tt.off), func(t *testing.T) {
 			t.Parallel()
-			base := newLab(t, kind)
-			for bit := range 90 * 8 {
-				if kind == "32" && testing.Short() && bit%3 != 0 {
+			base := newLab(t, tt.kind)
+			for bit := range int64(90 * 8) {
+				if testing.Short() && bit%4 != 0 {
 					continue
 				}
+				off := tt.off + bit/8
 				l := base.clone(t)
-				off := int64(bit / 8)
 				l.put(off, l.get(off)^1<<(bit%8))
-				l.survives(t, fmt.Sprintf("byte %d bit %d", off, bit%8))
+				for name, decide := range map[string]vol.Decider{"-y": voltest.Always, "-p": lossless} {
+					l.survives(t, fmt.Sprintf("%s, byte %d bit %d", name, off, bit%8), decide)
+				}
 			}
 		})
 	}
@@ -32,10 +38,11 @@ func TestBootBits(t *testing.T) {
 
 // survives repairs the volume and proves that all files are there, or that it
 // was not touched outside of the boot sectors.
-func (l *lab) survives(t *testing.T, what string) {
+func (l *lab) survives(t *testing.T, what string, decide vol.Decider) {
 	t.Helper()
 	tx := dev.Begin(l.m)
-	res := fsck(t, tx, voltest.Always)
+	defer tx.Rollback()
+	res := fsck(t, tx, decide)
 	if res.Unproven != nil {
 		t.Errorf("%s: unproven: %v", what, res.Unproven)
 		return

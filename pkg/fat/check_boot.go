@@ -39,7 +39,10 @@ func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
 // whether there is none to go on with.
 func (c *checker) settleBoot(r *vol.Report, b bootSector) (stop bool, err error) {
 	g, f := parseGeometry(b)
-	backup, bg := findBackup(c.d)
+	backup, bg, err := c.goodBackup()
+	if err != nil {
+		return false, err
+	}
 	lost := ""
 	switch {
 	case f != nil:
@@ -77,6 +80,19 @@ func (c *checker) settleBoot(r *vol.Report, b bootSector) (stop bool, err error)
 	}
 	r.Found(c.cat.Found(f.slug, vol.At(f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
 	return true, nil
+}
+
+// goodBackup is the backup boot sector, if things lie where it says: one may be
+// left over from a volume that was there before.
+func (c *checker) goodBackup() (bootSector, *Geometry, error) {
+	b, g := findBackup(c.d)
+	if g == nil || !c.headsFit(g) {
+		return nil, nil, nil
+	}
+	if looks, err := c.rootLooks(g); err != nil || looks == rootOther {
+		return nil, nil, err
+	}
+	return b, g, nil
 }
 
 // checkExtent holds the size of the volume against the device and against

@@ -148,6 +148,11 @@ func fatalDamages() []damage {
 		fatal("cluster-size", "3", "12 16 32", func(l *lab) { l.boot(13, 3) }),
 		fatal("cluster-size", "0", "12 16 32", func(l *lab) { l.boot(13, 0) }),
 		fatal("reserved-zero", "", "12 16 32", func(l *lab) { l.boot16(14, 0) }),
+		fatal("sector-size", "backup of another volume", "16", func(l *lab) {
+			old := newLab(l.t, "32")
+			l.put(6*512, old.read(6*512, 512)...) // would be the backup; the FAT begins before it
+			l.put(0, make([]byte, 512)...)
+		}),
 		fatal("fat-count", "", "12 16 32", func(l *lab) {
 			l.boot(16, 9)
 			l.set(0, 0x123)

@@ -210,6 +210,14 @@ func linkDamages() []damage {
 			l.set(l.cells("/SUB/DEEP/X.BIN")[1], big[8])
 			return spot{path: "/SUB/LEAF.TXT", cluster: big[7]}
 		}, also: []string{"lost-chains", "fsinfo-free-wrong"}, gone: []string{"/SUB/LEAF.TXT", "/SUB/DEEP/X.BIN"}},
+		{slug: "cross-linked", name: "file leads to the root", fix: fixTruncate, kinds: "32 4k", hit: func(l *lab) spot {
+			l.start(l.node("/ONE.BIN"), 2)
+			return spot{path: "/ONE.BIN", cluster: 2}
+		}, also: []string{"lost-chains"}, gone: []string{"/ONE.BIN"}},
+		{slug: "cross-linked", name: "root runs into a file", fix: fixTruncate, kinds: "32 4k", hit: func(l *lab) spot {
+			l.set(4, l.cells("/BIG.BIN")[2])
+			return spot{path: "/", cluster: l.cells("/BIG.BIN")[2]}
+		}, also: []string{"after-end"}},
 		{slug: "directory-twice", kinds: allKinds, hit: func(l *lab) spot {
 			l.append(0, slot("SUBTWO     ", 0x10, l.node("/SUB").start, 0))
 			return spot{path: "/SUBTWO"}

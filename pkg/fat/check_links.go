@@ -72,7 +72,7 @@ func (w *walk) namedParent(c uint32) (up uint32, ok bool, err error) {
 func (c *checker) weight(o *owner, cl uint32) int {
 	n := 0
 	switch {
-	case o.root:
+	case o.root && o.prefix == 0:
 		n += 1000
 	case o.own:
 		n += 500
@@ -162,7 +162,7 @@ func (p *linkRepair) tail(o *owner) uint32 {
 }
 
 func (p *linkRepair) offers(o *owner) []string {
-	if o.root {
+	if o.root && o.prefix == 0 {
 		return []string{}
 	}
 	if n := p.tail(o); !o.isDir && n > 0 && uint64(n) <= p.allocator().Free() {

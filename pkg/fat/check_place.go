@@ -198,7 +198,7 @@ func looksLike(g *Geometry, buf []byte) rootKind {
 		if e.isEnd() {
 			break
 		}
-		if n++; !e.isFree() && !plausible(g, e) {
+		if n++; !e.isFree() && (e.isLong() && !longSlot(e).ordOK() || !e.isLong() && odd(g, e)) {
 			bad++
 		}
 	}
@@ -210,19 +210,6 @@ func looksLike(g *Geometry, buf []byte) rootKind {
 	default:
 		return rootOther
 	}
-}
-
-func plausible(g *Geometry, e dirEntry) bool {
-	if e.isLong() {
-		return longSlot(e).ordOK()
-	}
-	for i, b := range e.name() {
-		if b < 0x20 && !(i == 0 && b == entryKanji) {
-			return false
-		}
-	}
-	st := e.start(g.Type)
-	return st == 0 || g.Valid(st)
 }
 
 // rootDirs are the first clusters of some directories in the root.

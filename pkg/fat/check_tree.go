@@ -17,7 +17,9 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 		return err
 	}
 	c.walk = w
-	w.unsettled()
+	if err := w.unsettled(); err != nil {
+		return err
+	}
 	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
 	c.stats.Directories = uint64(max(0, len(w.dirs)-1))
 	c.stats.BytesRead += w.bytesRead + w.tab.win.BytesRead()

@@ -201,7 +201,7 @@ func (s *dirScan) entry(k int, e dirEntry) {
 		s.run = longRun{}
 	}
 	s.live = append(s.live, l)
-	if s.odds(e) {
+	if odd(s.w.c.g, e) {
 		s.odd++
 	}
 	if s.w.quiet {
@@ -222,11 +222,11 @@ func (s *dirScan) entry(k int, e dirEntry) {
 	s.shortName(k, e)
 }
 
-// odds reports whether a slot does not look like a directory entry at all: a
-// name that no system writes, a first cluster that no volume has, or attributes
-// that no entry has together with lower case, which is what text looks like.
-func (s *dirScan) odds(e dirEntry) bool {
-	if n := e.name(); !plainShort(n) {
+// odd reports whether a slot does not look like a directory entry at all: a name
+// that no system writes, a first cluster that no volume has, or attributes that
+// no entry has together with lower case, which is what text looks like.
+func odd(g *Geometry, e dirEntry) bool {
+	if n := e.name(); !plainShort(n) && !isDotName(n) {
 		lower := false
 		for i, b := range n {
 			switch classifyShort(b, i) {
@@ -240,8 +240,8 @@ func (s *dirScan) odds(e dirEntry) bool {
 			return true
 		}
 	}
-	st := e.start(s.w.c.g.Type)
-	return st != 0 && !s.w.c.g.Valid(st)
+	st := e.start(g.Type)
+	return st != 0 && !g.Valid(st)
 }
 
 // isFile: the entry has the size of a file that fits the clusters, and there is
@@ -272,17 +272,17 @@ func (s *dirScan) isGarbage() bool {
 	if s.odd*2 <= len(s.live) {
 		return false
 	}
-	odd, all := 0, 0
+	strange, all := 0, 0
 	for k := range s.slots() {
 		e := dirEntry(s.slot(k))
 		if e.isEnd() || e.isFree() || e.isLong() && longSlot(e).ordOK() {
 			continue
 		}
-		if all++; s.odds(e) {
-			odd++
+		if all++; odd(s.w.c.g, e) {
+			strange++
 		}
 	}
-	return odd > 2 && odd*2 > all
+	return strange > 2 && strange*2 > all
 }
 
 // giveUp forgets what was seen: the directory is no directory.

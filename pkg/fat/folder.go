@@ -58,7 +58,7 @@ func newFolders(d dev.Device, g *Geometry, t *table, now stamp) (*folders, error
 		err = ds.load(root, g.RootCluster)
 	} else {
 		root.fixed, root.limit = true, int(g.RootEntries)
-		err = ds.fill(root, []dev.Range{{Off: g.RootOff(), Len: roundUp(g.RootBytes(), g.SectorSize)}})
+		err = ds.fill(root, []dev.Range{{Off: g.RootOff(), Len: vol.RoundUp(g.RootBytes(), g.SectorSize)}})
 	}
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (f *folder) findEnd(i int) bool {
 	for n := min(len(f.slots)/entryLen, f.limit); i < n; i++ {
 		if f.at(i).isEnd() {
 			f.end = i
-			keep := int(roundUp(int64(i+1)*entryLen, blockLen))
+			keep := int(vol.RoundUp(int64(i+1)*entryLen, blockLen))
 			f.slots = append([]byte(nil), f.slots[:keep]...)
 			f.index()
 			return true
@@ -361,7 +361,7 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 	if kid := dir.kids[slot]; kid != nil {
 		return kid, nil
 	}
-	kid := &folder{path: join(dir.path, name), parent: dir, slot: slot, limit: maxDirEntries}
+	kid := &folder{path: vol.JoinPath(dir.path, name), parent: dir, slot: slot, limit: maxDirEntries}
 	if err := ds.load(kid, e.start(ds.g.Type)); err != nil {
 		return nil, err
 	}
@@ -369,8 +369,6 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 	ds.all = append(ds.all, kid)
 	return kid, nil
 }
-
-func join(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
 
 // lookup finds a name, in whatever case, among the long and the short ones.
 func (f *folder) lookup(name string) (slot int, ok bool) {

@@ -91,7 +91,7 @@ func (f *folder) extend() {
 	if f.end == f.limit {
 		need = f.end
 	}
-	if grow := roundUp(int64(need)*entryLen, blockLen) - int64(len(f.slots)); grow > 0 {
+	if grow := vol.RoundUp(int64(need)*entryLen, blockLen) - int64(len(f.slots)); grow > 0 {
 		f.slots = append(f.slots, make([]byte, grow)...)
 	}
 	if need > f.end {
@@ -154,7 +154,7 @@ func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{path: join(parent.path, name), parent: parent, slot: slot, fresh: true, limit: maxDirEntries,
+	f := &folder{path: vol.JoinPath(parent.path, name), parent: parent, slot: slot, fresh: true, limit: maxDirEntries,
 		names: make(map[string]int32), kids: make(map[int]*folder)}
 	if _, err := f.room(2); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (f *folder) missing(clusterSize int64) uint32 {
 	if f.fixed {
 		return 0
 	}
-	need := roundUp(int64(f.end)*entryLen, clusterSize) / clusterSize
+	need := vol.RoundUp(int64(f.end)*entryLen, clusterSize) / clusterSize
 	return uint32(max(0, need-int64(len(f.clusters))))
 }
 
@@ -220,7 +220,7 @@ func (ds *folders) store(f *folder) error {
 // the chain is mark enough.
 func (ds *folders) write(f *folder, from, to int64) error {
 	to = min(to, int64(len(f.slots)))
-	ranges := []dev.Range{{Off: ds.g.RootOff(), Len: roundUp(ds.g.RootBytes(), ds.g.SectorSize)}}
+	ranges := []dev.Range{{Off: ds.g.RootOff(), Len: vol.RoundUp(ds.g.RootBytes(), ds.g.SectorSize)}}
 	if !f.fixed {
 		ranges = ds.ranges(f.clusters)
 	}

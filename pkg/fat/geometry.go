@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // Cluster numbers 0 and 1 are the two reserved entries of the FAT; data
@@ -74,7 +75,7 @@ func (g *Geometry) RootBytes() int64 { return g.RootEntries * entryLen }
 
 // DataOff is where cluster 2 starts.
 func (g *Geometry) DataOff() int64 {
-	return g.RootOff() + roundUp(g.RootBytes(), g.SectorSize)
+	return g.RootOff() + vol.RoundUp(g.RootBytes(), g.SectorSize)
 }
 
 // VolumeBytes is what the boot sector claims.
@@ -108,8 +109,6 @@ func (g *Geometry) entryBytes() int64 { return entryBytes(g.Type, int64(g.Cluste
 
 // entryBytes is the length of n FAT entries of the type, rounded up.
 func entryBytes(t Type, n int64) int64 { return (n*int64(t) + 7) / 8 }
-
-func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
 // fault is one thing that is wrong with a boot sector. Slug is the row of the
 // catalogue; fatal ones leave no Geometry.

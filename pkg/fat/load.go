@@ -7,6 +7,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // loadStats is what loading the allocation map took.
@@ -60,7 +61,7 @@ func (w wholeHoles) NextData(off int64) dev.Range {
 	}
 	const sector = 512
 	start := max(off, r.Off/sector*sector)
-	return dev.Range{Off: start, Len: min(roundUp(r.End(), sector), w.Size()) - start}
+	return dev.Range{Off: start, Len: min(vol.RoundUp(r.End(), sector), w.Size()) - start}
 }
 
 // mapLoader decodes pieces of a FAT into a map.

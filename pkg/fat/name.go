@@ -2,7 +2,6 @@ package fat
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"unicode"
 	"unicode/utf16"
@@ -181,49 +180,11 @@ func isDeviceName(name []byte) bool {
 
 // badLongUnit tells whether no long name may have u: [FAT] "Long File Names",
 // the list of DIR_Name without + , ; = [ ] and the period.
-func badLongUnit(u uint16) bool {
-	if u < 0x20 {
-		return true
-	}
-	switch u {
-	case '"', '*', '/', ':', '<', '>', '?', '\\', '|':
-		return true
-	}
-	return false
-}
-
-var errName = errors.New("not a name for a file on FAT")
+func badLongUnit(u uint16) bool { return vol.BadNameUnit(u) }
 
 // encodeLong is a component of a path, given by a user, as the units of the
 // long name to be created. Errors are vol.ErrRequest with the reason.
-func encodeLong(name string) ([]uint16, error) {
-	bad := func(why string) ([]uint16, error) {
-		return nil, fmt.Errorf("%w: %q is %w: %s", vol.ErrRequest, name, errName, why)
-	}
-	switch {
-	case name == "":
-		return bad("it is empty")
-	case name == "." || name == "..":
-		return bad("it is reserved")
-	case !utf8.ValidString(name):
-		return bad("it is no UTF-8")
-	}
-	// [FAT] "Long File Names": trailing periods and spaces are ignored, so
-	// that such a name could not be opened again on Windows.
-	if c := name[len(name)-1]; c == '.' || c == ' ' {
-		return bad("it ends in a period or a space")
-	}
-	units := utf16.Encode([]rune(name))
-	if len(units) > maxLongUnits {
-		return bad(fmt.Sprintf("it has %d UTF-16 units, more than %d", len(units), maxLongUnits))
-	}
-	for _, u := range units {
-		if badLongUnit(u) {
-			return bad(fmt.Sprintf("%q must not be in it", rune(u)))
-		}
-	}
-	return units, nil
-}
+func encodeLong(name string) ([]uint16, error) { return vol.EncodeName(name, "FAT", maxLongUnits) }
 
 // longSlots are the directory slots of a long name in the order on the disk,
 // the end of the name first; sum is the nameSum of the short name they belong

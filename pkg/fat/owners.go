@@ -41,7 +41,7 @@ func (c *checker) findOwners(ctx context.Context) (map[uint32][]owner, error) {
 		}
 	}
 	slices.Sort(f.clusters)
-	if err := f.trace(owner{root: true, isDir: true, start: f.w.dirs[0].start}, nil); err != nil {
+	if err := f.trace(owner{ref: entryRef{slot: -1}, root: true, isDir: true, start: f.w.dirs[0].start}, nil); err != nil {
 		return nil, err
 	}
 	for _, dir := range f.w.order {
@@ -180,39 +180,58 @@ func (f *ownerFinder) tails() (map[uint32]uint32, error) {
 }
 
 // unsettled finds the slots that lie in clusters to which another chain leads
-// too. They may be entries or the contents of a file: until it is known which,
-// nothing of what they say is mended, and neither what is in directories that
-// only they lead to.
-func (w *walk) unsettled() {
+// too, and that do not look like a directory. They may be entries or the
+// contents of a file: until it is known which, nothing of what they say is
+// mended, and neither what is in directories that only they lead to.
+func (w *walk) unsettled() error {
 	if len(w.shared) == 0 {
-		return
+		return nil
 	}
 	clusters := make([]uint32, 0, len(w.shared))
 	for i := range w.shared {
 		clusters = append(clusters, w.shared[i].cluster)
 	}
 	slices.Sort(clusters)
-	per := int32(w.c.g.ClusterSize() / entryLen)
 	w.settled = make([]int32, len(w.dirs))
 	for i := range w.dirs {
-		d := &w.dirs[i]
-		w.settled[i] = maxDirEntries
-		if i > 0 && d.ref.slot >= w.settled[d.ref.dir] {
-			w.settled[i] = 0
-			continue
+		ref := w.dirs[i].ref
+		if i > 0 && ref.slot >= w.settled[ref.dir] {
+			continue // 0: nothing is
 		}
-		slot := int32(0)
-		for _, e := range d.extents {
-			k, _ := slices.BinarySearch(clusters, e.Start)
-			if k < len(clusters) && clusters[k] < e.Start+e.Len {
-				w.settled[i] = slot + int32(clusters[k]-e.Start)*per
-				break
-			}
-			if slot += int32(e.Len) * per; slot >= maxDirEntries {
-				break
-			}
+		var err error
+		if w.settled[i], err = w.settledSlots(int32(i), clusters); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// settledSlots is how many slots directory i has before the first cluster that
+// it shares and that is none of a directory.
+func (w *walk) settledSlots(i int32, shared []uint32) (int32, error) {
+	g := w.c.g
+	per := int32(g.ClusterSize() / entryLen)
+	slots := int32(0)
+	for _, e := range w.dirs[i].extents {
+		k, _ := slices.BinarySearch(shared, e.Start)
+		for ; k < len(shared) && shared[k] < e.Start+e.Len; k++ {
+			at := slots + int32(shared[k]-e.Start)*per
+			if at == 0 && i == 0 {
+				continue // the root is where the boot sector says
+			}
+			buf, err := w.c.readSome(g.ClusterRange(shared[k], 1), bootSectorLen)
+			if err != nil {
+				return 0, err
+			}
+			if looksLike(g, buf) == rootOther {
+				return at, nil
+			}
+		}
+		if slots += int32(e.Len) * per; slots >= maxDirEntries {
+			break
+		}
+	}
+	return maxDirEntries, nil
 }
 
 // isSettled reports whether slot of a directory is known to be one.

@@ -30,9 +30,7 @@ func planFormat(t vol.Target, o vol.FormatOptions) (*vol.Plan, error) {
 		FreeClusters: uint64(freeClusters(g)),
 		Regions:      formatRegions(g),
 		Warnings:     r.warnings(g),
-	}
-	for _, s := range vol.Signatures(t.Size) {
-		p.Steps = append(p.Steps, vol.Step{Phase: vol.Wipe, Range: s})
+		Steps:        vol.WipeSteps(t.Size),
 	}
 	p.Steps = append(p.Steps, r.bodySteps(g)...)
 	p.Steps = append(p.Steps, r.headSteps(g)...)
@@ -59,21 +57,21 @@ func metadataEnd(g *Geometry) int64 {
 // is not named is zeroed: stale bytes in a FAT are clusters that belong to
 // nobody, and in a root directory files that are none.
 func (r *formatRequest) bodySteps(g *Geometry) []vol.Step {
-	var ps []piece
+	var ps []vol.Piece
 	if g.Type == FAT32 {
 		ps = reservedPieces(g)
 	}
 	for i := range g.Fats {
-		ps = append(ps, piece{g.FatOff(i), fatHead(g)})
+		ps = append(ps, vol.Piece{Off: g.FatOff(i), Data: fatHead(g)})
 	}
 	if r.label != nil {
 		root := g.RootOff()
 		if g.Type == FAT32 {
 			root = g.DataOff()
 		}
-		ps = append(ps, piece{root, r.labelSector(g)})
+		ps = append(ps, vol.Piece{Off: root, Data: r.labelSector(g)})
 	}
-	return fillSteps(dev.Range{Off: g.SectorSize, Len: metadataEnd(g) - g.SectorSize}, ps)
+	return vol.FillSteps(dev.Range{Off: g.SectorSize, Len: metadataEnd(g) - g.SectorSize}, ps)
 }
 
 // headSteps write the boot sector and its backup. The backup waits for the
@@ -85,32 +83,6 @@ func (r *formatRequest) headSteps(g *Geometry) []vol.Step {
 		at := dev.Range{Off: g.BackupSector * g.SectorSize, Len: g.SectorSize}
 		steps = append(steps, vol.Step{Phase: vol.Head, Range: at, Data: b})
 	}
-	return steps
-}
-
-// piece is bytes that go to an offset.
-type piece struct {
-	off  int64
-	data []byte
-}
-
-// fillSteps are the body steps for in: the pieces, in rising order, and zeros
-// around them.
-func fillSteps(in dev.Range, pieces []piece) []vol.Step {
-	var steps []vol.Step
-	at := in.Off
-	zero := func(to int64) {
-		if to > at {
-			steps = append(steps, vol.Step{Phase: vol.Body, Range: dev.Range{Off: at, Len: to - at}})
-		}
-	}
-	for _, p := range pieces {
-		zero(p.off)
-		r := dev.Range{Off: p.off, Len: int64(len(p.data))}
-		steps = append(steps, vol.Step{Phase: vol.Body, Range: r, Data: p.data})
-		at = r.End()
-	}
-	zero(in.End())
 	return steps
 }
 
@@ -167,7 +139,7 @@ func (r *formatRequest) warnings(g *Geometry) []string {
 	// [FAT] BPB_SecPerClus: "a value should never be used that results in a
 	// bytes per cluster value greater than 32K".
 	if c := g.ClusterSize(); c > 32<<10 {
-		warn("clusters of %s: DOS, older Windows and some devices read at most 32 KiB", sizeText(c))
+		warn("clusters of %s: DOS, older Windows and some devices read at most 32 KiB", vol.SizeText(c))
 	}
 	// The label is a legal one all the same, and Windows and Linux show it.
 	if strings.ContainsFunc(r.labelText(), func(c rune) bool { return c > unicode.MaxASCII }) {
@@ -191,7 +163,7 @@ func (r *formatRequest) warnings(g *Geometry) []string {
 		} else if g.TotalSectors == maxTotal {
 			why = fmt.Sprintf("a FAT volume has at most %d", g.TotalSectors)
 		}
-		warn("the last %d sectors (%s) are left out: %s", left, sizeText(left*g.SectorSize), why)
+		warn("the last %d sectors (%s) are left out: %s", left, vol.SizeText(left*g.SectorSize), why)
 	}
 	return ws
 }

@@ -1,5 +1,7 @@
 package fat
 
+import "github.com/fatkit/fatkit/pkg/vol"
+
 // [FAT] BPB_BkBootSec: "no value other than 6 is recommended", because code
 // that has lost sector 0 cannot read the field and looks there.
 const usualBackup = 6
@@ -30,19 +32,19 @@ func backupFSInfo(g *Geometry) int64 {
 
 // reservedPieces are FSInfo and what else goes between the boot sector and the
 // first FAT of a FAT32 volume, but for the backup boot sector, in rising order.
-func reservedPieces(g *Geometry) []piece {
+func reservedPieces(g *Geometry) []vol.Piece {
 	// [FAT] FSI_Nxt_Free: the last cluster that was allocated; [Linux] starts
 	// to look behind it. That is the root directory's.
 	info := newFSInfo(int(g.SectorSize), freeClusters(g), firstCluster)
-	ps := []piece{{g.FSInfoSector * g.SectorSize, info}}
+	ps := []vol.Piece{{Off: g.FSInfoSector * g.SectorSize, Data: info}}
 	if hasThird(g) {
-		ps = append(ps, piece{2 * g.SectorSize, signedSector(g)})
+		ps = append(ps, vol.Piece{Off: 2 * g.SectorSize, Data: signedSector(g)})
 	}
 	if s := backupFSInfo(g); s != 0 {
-		ps = append(ps, piece{s * g.SectorSize, info})
+		ps = append(ps, vol.Piece{Off: s * g.SectorSize, Data: info})
 	}
 	if hasThird(g) {
-		ps = append(ps, piece{(g.BackupSector + 2) * g.SectorSize, signedSector(g)})
+		ps = append(ps, vol.Piece{Off: (g.BackupSector + 2) * g.SectorSize, Data: signedSector(g)})
 	}
 	return ps
 }

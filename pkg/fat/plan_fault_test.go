@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -70,7 +71,7 @@ func planGeometry(t testing.TB, p *vol.Plan) *Geometry {
 // sector read back.
 func planFault(at vol.Target, o vol.FormatOptions, p *vol.Plan, g *Geometry) error {
 	for _, check := range []func(vol.Target, vol.FormatOptions, *vol.Plan, *Geometry) error{
-		infoFault, optionFault, clusterFault, maximalFault, totalFault, stepFault, regionFault,
+		infoFault, optionFault, clusterFault, maximalFault, totalFault, stepFault,
 	} {
 		if err := check(at, o, p, g); err != nil {
 			return err
@@ -235,46 +236,23 @@ func planBootSector(p *vol.Plan) bootSector {
 	return nil
 }
 
-// stepFault: steps are in order, inside the target, apart from each other
-// within their phase, and body and head leave no byte of the metadata out.
+// stepFault: besides what holds for all plans, body and head leave no byte of
+// the metadata out.
 func stepFault(at vol.Target, _ vol.FormatOptions, p *vol.Plan, g *Geometry) error {
-	phase, end := vol.Wipe, int64(0)
-	covered := map[vol.Phase]int64{}
+	if err := voltest.StepFault(p, at.Size, g.SectorSize); err != nil {
+		return err
+	}
+	body := int64(0)
 	for _, s := range p.Steps {
-		if s.Phase != phase {
-			if s.Phase < phase {
-				return fmt.Errorf("step %v of phase %d behind phase %d", s.Range, s.Phase, phase)
-			}
-			phase, end = s.Phase, 0
-		}
-		if s.Off < end || s.Len <= 0 || s.End() > at.Size {
-			return fmt.Errorf("step %v of phase %d, after byte %d, target of %d", s.Range, s.Phase, end, at.Size)
-		}
-		if s.Data != nil && int64(len(s.Data)) != s.Len {
-			return fmt.Errorf("step %v with %d bytes of data", s.Range, len(s.Data))
-		}
 		if s.Phase != vol.Wipe && s.End() > metadataEnd(g) {
 			return fmt.Errorf("step %v reaches into the files", s.Range)
 		}
-		end = s.End()
-		covered[phase] += s.Len
-	}
-	if covered[vol.Body] != metadataEnd(g)-g.SectorSize {
-		return fmt.Errorf("the body is %d bytes, should be %d", covered[vol.Body], metadataEnd(g)-g.SectorSize)
-	}
-	return nil
-}
-
-func regionFault(_ vol.Target, _ vol.FormatOptions, p *vol.Plan, g *Geometry) error {
-	at := int64(0)
-	for _, r := range p.Regions {
-		if r.Off != at || r.Len <= 0 {
-			return fmt.Errorf("region %s is at %v, should be at %d", r.Name, r.Range, at)
+		if s.Phase == vol.Body {
+			body += s.Len
 		}
-		at = r.End()
 	}
-	if at != g.VolumeBytes() {
-		return fmt.Errorf("regions end at %d of %d", at, g.VolumeBytes())
+	if body != metadataEnd(g)-g.SectorSize {
+		return fmt.Errorf("the body is %d bytes, should be %d", body, metadataEnd(g)-g.SectorSize)
 	}
-	return nil
+	return voltest.RegionFault(p, g.VolumeBytes())
 }

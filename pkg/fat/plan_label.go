@@ -3,9 +3,6 @@ package fat
 import (
 	"bytes"
 	"fmt"
-	"math/bits"
-	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -76,32 +73,4 @@ func (r *formatRequest) labelText() string {
 		s = append(s, oemRune(c, i))
 	}
 	return string(s)
-}
-
-// parseSerial reads a volume serial number: 1234-ABCD as it is shown, or up to
-// 8 hexadecimal digits, with or without 0x.
-func parseSerial(s string) (uint32, error) {
-	digits := s
-	if len(s) == 9 && s[4] == '-' {
-		digits = s[:4] + s[5:]
-	} else if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X") {
-		digits = s[2:]
-	}
-	v, err := strconv.ParseUint(digits, 16, 32)
-	if err != nil || len(digits) > 8 {
-		return 0, fmt.Errorf("%w: volume id %q: must be like 1234-ABCD, 8 hexadecimal digits", vol.ErrUsage, s)
-	}
-	return uint32(v), nil
-}
-
-// serialFrom makes a serial number of a seed. It is never 0, which some
-// systems take for none. Seeds that differ in a few bits only, as times do,
-// give numbers that differ in many.
-func serialFrom(seed uint64) uint32 {
-	hi, lo := bits.Mul64(seed^0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
-	v := hi ^ lo
-	if s := uint32(v ^ v>>32); s != 0 {
-		return s
-	}
-	return 1
 }

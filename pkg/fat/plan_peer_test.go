@@ -16,33 +16,6 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
-// writePlan makes a sparse image of the plan. The file is new, so that steps
-// of zeros are there already; TestPlanApply looks after those.
-func writePlan(t *testing.T, size int64, p *vol.Plan) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "image")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}()
-	if err := f.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range p.Steps {
-		if s.Data != nil {
-			if _, err := f.WriteAt(s.Data, s.Off); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return name
-}
-
 type peerCase struct {
 	at vol.Target
 	o  vol.FormatOptions
@@ -95,14 +68,14 @@ func TestPlanFsck(t *testing.T) {
 	for _, c := range peerCases() {
 		p, g := mustPlan(t, c.at, c.o)
 		used := g.Clusters - freeClusters(g)
-		out := strings.Split(strings.TrimSpace(peerRun(t, fsck, "-n", writePlan(t, c.at.Size, p))), "\n")
+		out := strings.Split(strings.TrimSpace(peerRun(t, fsck, "-n", voltest.WriteImage(t, c.at.Size, p))), "\n")
 		files := 0
 		if p.Label != "" {
 			files = 1
 		}
 		want := fmt.Sprintf(": %d files, %d/%d clusters", files, used, g.Clusters)
 		if len(out) != 2 || !strings.HasPrefix(out[0], "fsck.fat ") || !strings.HasSuffix(out[1], want) {
-			t.Errorf("%s of %s, %s: fsck.fat says\n%s\nwant ...%s", p.Type, sizeText(c.at.Size), showOptions(c.o), strings.Join(out, "\n"), want)
+			t.Errorf("%s of %s, %s: fsck.fat says\n%s\nwant ...%s", p.Type, vol.SizeText(c.at.Size), showOptions(c.o), strings.Join(out, "\n"), want)
 		}
 	}
 }
@@ -114,8 +87,8 @@ func TestPlanMtools(t *testing.T) {
 	fsck := voltest.Peer(t, "fsck.fat")
 	for _, c := range peerCases() {
 		p, g := mustPlan(t, c.at, c.o)
-		image := writePlan(t, c.at.Size, p)
-		what := fmt.Sprintf("%s of %s, %s", p.Type, sizeText(c.at.Size), showOptions(c.o))
+		image := voltest.WriteImage(t, c.at.Size, p)
+		what := fmt.Sprintf("%s of %s, %s", p.Type, vol.SizeText(c.at.Size), showOptions(c.o))
 		out := peerRun(t, minfo, "-i", image, "::")
 		for _, want := range []string{
 			fmt.Sprintf("sector size: %d bytes", g.SectorSize),
@@ -182,7 +155,7 @@ func TestPlanBoots(t *testing.T) {
 		{"fat12", 1440 * kib, "if=floppy"}, {"fat16", 100 * mib, "if=ide"}, {"fat32", gib, "if=ide"},
 	} {
 		p, _ := mustPlan(t, vol.Target{Size: c.size}, vol.FormatOptions{Type: c.kind})
-		image := writePlan(t, c.size, p)
+		image := voltest.WriteImage(t, c.size, p)
 		if !bootSays(t, qemu, fmt.Sprintf("file=%s,format=raw,%s", image, c.drive), "This is not a bootable disk") {
 			t.Fatalf("%s: the boot sector did not print its message", c.kind)
 		}

@@ -2,8 +2,9 @@ package fat
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // refuse says why there is no volume of type t, and what would work.
@@ -13,26 +14,26 @@ func (r *formatRequest) refuse(t Type, m *misfit) error {
 	var why string
 	switch {
 	case m.kind == unaligned && r.o.ReservedSectors != nil:
-		why = fmt.Sprintf("with %d reserved sectors the data area does not start at a multiple of %s", *r.o.ReservedSectors, sizeText(r.o.Align))
+		why = fmt.Sprintf("with %d reserved sectors the data area does not start at a multiple of %s", *r.o.ReservedSectors, vol.SizeText(r.o.Align))
 		if m.reserved != 0 {
 			why += fmt.Sprintf("; use --reserved-sectors %d", m.reserved)
 		}
-		return refusal("%s", why)
+		return vol.Refusef("%s", why)
 	case m.kind == unaligned && r.t.Offset%r.sector != 0:
-		return refusal("the volume starts at byte %d of the disk, between two sectors: nothing in it can be aligned", r.t.Offset)
+		return vol.Refusef("the volume starts at byte %d of the disk, between two sectors: nothing in it can be aligned", r.t.Offset)
 	case m.kind == unaligned:
-		return refusal("to start the data area at a multiple of %s takes more than %d reserved sectors", sizeText(r.o.Align), maxReserved)
+		return vol.Refusef("to start the data area at a multiple of %s takes more than %d reserved sectors", vol.SizeText(r.o.Align), maxReserved)
 	case m.clusters == 0:
-		why = fmt.Sprintf("%s has no room for a %s with clusters of %s", sizeText(size), t, sizeText(m.cluster))
+		why = fmt.Sprintf("%s has no room for a %s with clusters of %s", vol.SizeText(size), t, vol.SizeText(m.cluster))
 	case m.kind == tooFew:
-		why = fmt.Sprintf("a %s must have at least %d clusters, and %s has %d of %s", t, want.lo, sizeText(size), m.clusters, sizeText(m.cluster))
+		why = fmt.Sprintf("a %s must have at least %d clusters, and %s has %d of %s", t, want.lo, vol.SizeText(size), m.clusters, vol.SizeText(m.cluster))
 	default:
-		why = fmt.Sprintf("a %s can have at most %d clusters, and %s has %d of %s", t, want.hi, sizeText(size), m.clusters, sizeText(m.cluster))
+		why = fmt.Sprintf("a %s can have at most %d clusters, and %s has %d of %s", t, want.hi, vol.SizeText(size), m.clusters, vol.SizeText(m.cluster))
 	}
 	if ways := r.ways(t, m); len(ways) > 0 {
 		why += ": use " + strings.Join(ways, ", or ")
 	}
-	return refusal("%s", why)
+	return vol.Refusef("%s", why)
 }
 
 // ways are changes to the request of which each makes it work.
@@ -52,7 +53,7 @@ func (r *formatRequest) ways(t Type, m *misfit) []string {
 		}
 	}
 	if s := r.otherSector(t, m); s != 0 {
-		ways = append(ways, "-S "+sizeFlag(s))
+		ways = append(ways, "-S "+vol.SizeFlag(s))
 	}
 	return ways
 }
@@ -70,19 +71,10 @@ func (r *formatRequest) otherClusters(t Type) string {
 	if r.cluster == 0 {
 		return ""
 	}
-	var ok []string
-	for c := r.sector; c <= r.largestCluster(); c *= 2 {
-		if _, m := r.layout(t, c); m == nil {
-			ok = append(ok, sizeFlag(c))
-		}
-	}
-	switch len(ok) {
-	case 0:
-		return ""
-	case 1:
-		return "-c " + ok[0]
-	}
-	return "-c " + ok[0] + " to " + ok[len(ok)-1]
+	return vol.ClusterFlag(r.sector, r.largestCluster(), func(c int64) bool {
+		_, m := r.layout(t, c)
+		return m == nil
+	})
 }
 
 // otherSize is the least or the greatest size that would do with the other
@@ -101,8 +93,8 @@ func (r *formatRequest) otherSize(t Type, m *misfit) string {
 		return got
 	}
 	if m.kind == tooFew {
-		least := firstWhere(maxTotal, func(n int64) bool { got := at(n); return got == nil || got.kind != tooFew })
-		unit, name := sizeUnit(least * r.sector)
+		least := vol.FirstWhere(maxTotal, func(n int64) bool { got := at(n); return got == nil || got.kind != tooFew })
+		unit, name := vol.SizeUnit(least * r.sector)
 		first := (least*r.sector + unit - 1) / unit
 		// Alignment depends on the size, so it is round sizes that are tried.
 		for n := first; n < first+4; n++ {
@@ -112,8 +104,8 @@ func (r *formatRequest) otherSize(t Type, m *misfit) string {
 		}
 		return ""
 	}
-	over := firstWhere(maxTotal, func(n int64) bool { got := at(n); return got != nil && got.kind == tooMany })
-	unit, name := sizeUnit((over - 1) * r.sector)
+	over := vol.FirstWhere(maxTotal, func(n int64) bool { got := at(n); return got != nil && got.kind == tooMany })
+	unit, name := vol.SizeUnit((over - 1) * r.sector)
 	last := (over - 1) * r.sector / unit
 	for n := last; n > 0 && n > last-4; n-- {
 		if at(n*unit/r.sector) == nil {
@@ -139,33 +131,4 @@ func (r *formatRequest) otherSector(t Type, m *misfit) int64 {
 		}
 	}
 	return 0
-}
-
-// sizeUnit is what a size of about n bytes is given in.
-func sizeUnit(n int64) (int64, string) {
-	switch {
-	case n < 4<<20:
-		return 1 << 10, "KiB"
-	case n < 4<<30:
-		return 1 << 20, "MiB"
-	}
-	return 1 << 30, "GiB"
-}
-
-// sizeText is a size for people: exact, or to two digits behind the point.
-func sizeText(n int64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	i, v := 0, float64(n)
-	for ; i < len(units)-1 && v >= 1024; i++ {
-		v /= 1024
-	}
-	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".") + " " + units[i]
-}
-
-// sizeFlag is a power of two as -c and -S take it.
-func sizeFlag(n int64) string {
-	if n >= 1<<10 {
-		return strconv.FormatInt(n>>10, 10) + "K"
-	}
-	return strconv.FormatInt(n, 10)
 }

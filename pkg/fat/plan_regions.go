@@ -10,20 +10,14 @@ import (
 // formatRegions names the parts of a volume in order. They touch, and cover
 // it to its last sector.
 func formatRegions(g *Geometry) []vol.Region {
-	s := g.SectorSize
 	rs := reservedRegions(g)
-	add := func(name string, length int64) {
-		if length > 0 {
-			last := rs[len(rs)-1]
-			rs = append(rs, vol.Region{Name: name, Range: dev.Range{Off: last.End(), Len: length}})
-		}
-	}
+	to := func(name string, end int64) { rs = vol.AppendRegion(rs, name, end) }
 	for i := range g.Fats {
-		add("fat "+strconv.Itoa(i+1), g.FatBytes())
+		to("fat "+strconv.Itoa(i+1), g.FatOff(i+1))
 	}
-	add("root directory", roundUp(g.RootBytes(), s))
-	add("data", int64(g.Clusters)*g.ClusterSize())
-	add("unused", g.VolumeBytes()-rs[len(rs)-1].End())
+	to("root directory", g.DataOff())
+	to("data", g.DataOff()+int64(g.Clusters)*g.ClusterSize())
+	to("unused", g.VolumeBytes())
 	return rs
 }
 

@@ -1,5 +1,7 @@
 package fat
 
+import "github.com/fatkit/fatkit/pkg/vol"
+
 // sizeRow says which cluster size volumes of up to size bytes get.
 type sizeRow struct{ size, cluster int64 }
 
@@ -83,9 +85,9 @@ func (r *formatRequest) rootEntries(t Type) int64 {
 	case f != nil:
 		return f.root
 	case r.t.Size <= 1<<20:
-		return roundUp(112, per)
+		return vol.RoundUp(112, per)
 	case r.t.Size <= smallest16:
-		return roundUp(224, per)
+		return vol.RoundUp(224, per)
 	}
 	return 512
 }

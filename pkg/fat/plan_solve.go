@@ -1,5 +1,7 @@
 package fat
 
+import "github.com/fatkit/fatkit/pkg/vol"
+
 // bounds are the cluster counts that a format makes, inclusive.
 type bounds struct{ lo, hi int64 }
 
@@ -150,11 +152,11 @@ func (s *solver) fatSectors(n int64) int64 {
 
 // start is the first sector of the data area behind FATs of f sectors.
 func (s *solver) start(f int64) int64 {
-	at := s.reserved + int64(s.g.Fats)*f + roundUp(s.g.RootBytes(), s.g.SectorSize)/s.g.SectorSize
+	at := s.reserved + int64(s.g.Fats)*f + vol.RoundUp(s.g.RootBytes(), s.g.SectorSize)/s.g.SectorSize
 	if s.align == 0 {
 		return at
 	}
-	return (roundUp(s.before+at*s.g.SectorSize, s.align) - s.before) / s.g.SectorSize
+	return (vol.RoundUp(s.before+at*s.g.SectorSize, s.align) - s.before) / s.g.SectorSize
 }
 
 // most is the largest number of clusters that has room together with the FATs
@@ -163,21 +165,7 @@ func (s *solver) start(f int64) int64 {
 func (s *solver) most() int64 {
 	per := s.g.SectorsPerCluster
 	fits := func(n int64) bool { return s.start(s.fatSectors(n))+n*per <= s.g.TotalSectors }
-	return firstWhere(s.g.TotalSectors/per, func(n int64) bool { return !fits(n + 1) })
-}
-
-// firstWhere is the first of 0 … n-1 for which ok holds, as it does for all
-// that follow, or n. (sort.Search takes an int, which may have 32 bits.)
-func firstWhere(n int64, ok func(int64) bool) int64 {
-	lo, hi := int64(0), n
-	for lo < hi {
-		if mid := (lo + hi) / 2; ok(mid) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
+	return vol.FirstWhere(s.g.TotalSectors/per, func(n int64) bool { return !fits(n + 1) })
 }
 
 // settle fixes the layout for n clusters, which is most() unless fewer is set.
@@ -204,5 +192,5 @@ func (s *solver) settle(n int64, fewer bool) {
 	default:
 		g.TotalSectors = start + need
 	}
-	g.Reserved = start - roundUp(g.RootBytes(), g.SectorSize)/g.SectorSize - int64(g.Fats)*g.FatSectors
+	g.Reserved = start - vol.RoundUp(g.RootBytes(), g.SectorSize)/g.SectorSize - int64(g.Fats)*g.FatSectors
 }

@@ -61,7 +61,7 @@ func TestPlanTable(t *testing.T) {
 	} {
 		p, g := mustPlan(t, vol.Target{Size: c.size, SectorSize: int(c.sector)}, vol.FormatOptions{Type: c.kind})
 		if got := fmt.Sprintf("%s/%d", p.Type, g.ClusterSize()); got != c.want {
-			t.Errorf("%s of %s, sectors of %d: %s, want %s", c.kind, sizeText(c.size), c.sector, got, c.want)
+			t.Errorf("%s of %s, sectors of %d: %s, want %s", c.kind, vol.SizeText(c.size), c.sector, got, c.want)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func TestPlanAuto(t *testing.T) {
 	} {
 		c.o.Type = "fat"
 		if p, _ := mustPlan(t, vol.Target{Size: c.size}, c.o); p.Type != c.want {
-			t.Errorf("%s %s: %s, want %s", sizeText(c.size), showOptions(c.o), p.Type, c.want)
+			t.Errorf("%s %s: %s, want %s", vol.SizeText(c.size), showOptions(c.o), p.Type, c.want)
 		}
 	}
 }
@@ -336,7 +336,7 @@ func TestPlanHidden(t *testing.T) {
 
 func TestSizeText(t *testing.T) {
 	for n, want := range map[int64]string{512: "512 bytes", 1024: "1 KiB", 1440 * kib: "1.41 MiB", 33 * mib: "33 MiB", 2 * tib: "2 TiB", 5 * 1024 * tib: "5120 TiB"} {
-		if got := sizeText(n); got != want {
+		if got := vol.SizeText(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

@@ -3,13 +3,12 @@ package fat
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // TestPlanSweepSmall goes through every size up to 9 MiB, which is where the
@@ -121,11 +120,7 @@ func TestPlanRepeats(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		at, o := randomRequest(r)
-		a, errA := planFormat(at, o)
-		b, errB := planFormat(at, o)
-		if !reflect.DeepEqual(a, b) || fmt.Sprint(errA) != fmt.Sprint(errB) {
-			t.Fatalf("two plans of %+v %+v differ", at, o)
-		}
+		voltest.PlanTwice(t, planFormat, at, o)
 	}
 }
 

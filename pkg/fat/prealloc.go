@@ -59,7 +59,7 @@ func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
 	if err != nil {
 		return err
 	}
-	if r.KeepSize && roundUp(end, c.v.g.ClusterSize()) > roundUp(g.size, c.v.g.ClusterSize()) {
+	if r.KeepSize && vol.RoundUp(end, c.v.g.ClusterSize()) > vol.RoundUp(g.size, c.v.g.ClusterSize()) {
 		return fmt.Errorf("%w: %s: FAT has no space beyond the end of a file: a chain longer than its size makes Linux 6.1 log \"clusters badly computed\" on the first append and turn the volume read-only",
 			vol.ErrRequest, f.Path)
 	}

@@ -1,7 +1,6 @@
 package fat
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -56,7 +55,7 @@ func probeBroken(d dev.Device, b bootSector, f *fault) vol.Identity {
 		t := strings.ToLower(strings.TrimSpace(string(b.fsType())))
 		return vol.Identity{Confidence: vol.Likely, Type: t, Note: note}
 	}
-	if partitioned(b) || overlaid(d, b) {
+	if vol.Overlaid(d) {
 		return vol.Identity{}
 	}
 	if backup, g := findBackup(d); g != nil {
@@ -106,47 +105,4 @@ func foreign(b bootSector) bool {
 		return true
 	}
 	return false
-}
-
-// overlaid tells whether d holds a format that lets the backup boot sector of
-// an earlier FAT volume live on: XFS, SquashFS, F2FS, ext.
-func overlaid(d dev.Device, b bootSector) bool {
-	switch string(b[:4]) {
-	case "XFSB", "hsqs":
-		return true
-	}
-	const (
-		superblock = 1024
-		magicF2FS  = 0xF2F52010
-		magicExt   = 0xEF53 // at byte 56 of its superblock
-	)
-	var s [64]byte
-	if _, err := d.ReadAt(s[:], superblock); err != nil {
-		return false
-	}
-	return binary.LittleEndian.Uint32(s[:]) == magicF2FS || binary.LittleEndian.Uint16(s[56:]) == magicExt
-}
-
-// partitioned tells whether b is the sector of an MBR partition table: a
-// backup boot sector behind it is left over from before the disk was
-// partitioned.
-func partitioned(b bootSector) bool {
-	const (
-		table    = 446
-		entries  = 4
-		entryLen = 16
-	)
-	if !b.signed() {
-		return false
-	}
-	used := false
-	for i := range entries {
-		e := b[table+i*entryLen:][:entryLen]
-		if e[0]&0x7F != 0 {
-			return false // the boot flag is 0x80 or 0
-		}
-		start, n := binary.LittleEndian.Uint32(e[8:]), binary.LittleEndian.Uint32(e[12:])
-		used = used || e[4] != 0 && start > 0 && n > 0
-	}
-	return used
 }

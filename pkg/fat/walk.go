@@ -176,7 +176,9 @@ func (w *walk) dirBytes(i int32) int64 {
 func (w *walk) runBatch(ctx context.Context, batch []int32) error {
 	plug := dev.NewPlug(w.c.d, 0)
 	for _, i := range batch {
-		w.ranges(i, func(r dev.Range) error { plug.Add(r); return nil })
+		if err := w.ranges(i, func(r dev.Range) error { plug.Add(r); return nil }); err != nil {
+			return err
+		}
 	}
 	for _, r := range plug.Unplug() {
 		w.c.d.Readahead(r)
@@ -256,11 +258,11 @@ func (w *walk) slotOff(i int32, k int) int64 {
 		return w.c.g.RootOff() + left
 	}
 	for _, e := range d.extents {
-		if n := int64(e.Len) * w.c.g.ClusterSize(); left < n {
+		n := int64(e.Len) * w.c.g.ClusterSize()
+		if left < n {
 			return w.c.g.ClusterOff(e.Start) + left
-		} else {
-			left -= n
 		}
+		left -= n
 	}
 	return 0
 }

@@ -41,7 +41,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 		}
 		z := vol.ZeroedFile{Path: f.Path, Offset: ranges[i].Off, Length: ranges[i].Len}
 		if r, cs := ranges[i], v.g.ClusterSize(); !r.Empty() {
-			z.Blocks = uint64(roundUp(r.End(), cs)/cs - r.Off/cs)
+			z.Blocks = uint64(vol.RoundUp(r.End(), cs)/cs - r.Off/cs)
 			if z.Runs, err = c.eachRun(g.all(), r, func(dev.Range) error { return nil }); err != nil {
 				return nil, err
 			}
@@ -54,21 +54,14 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 // zeroRange puts one range of the request into the change and returns it as it
 // is after looking at the size of the file.
 func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
-	if f.Length >= 0 {
-		if _, err := fileEnd(f.Path, f.Offset, f.Length); err != nil {
-			return dev.Range{}, err
-		}
-	} else if _, err := fileEnd(f.Path, f.Offset, 0); err != nil {
+	if _, err := fileEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
 		return dev.Range{}, err
 	}
 	g, err := c.file(f.Path, false)
 	if err != nil {
 		return dev.Range{}, err
 	}
-	r := dev.Range{Off: f.Offset, Len: f.Length}
-	if f.Length < 0 || keepSize && r.End() > g.size {
-		r.Len = max(0, g.size-r.Off)
-	}
+	r := f.Within(g.size, keepSize)
 	if !r.Empty() {
 		c.growTo(g, r.End())
 	}
@@ -82,37 +75,15 @@ func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
 // with slack also with what the last clusters of files have beyond the end of
 // the file. The volume must have passed a check.
 func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
-	var total vol.FreeTotal
 	var tails []dev.Range
 	if slack {
 		var err error
 		if tails, err = v.tails(ctx); err != nil {
-			return total, err
+			return vol.FreeTotal{}, err
 		}
 	}
-	for e := range v.m.FreeRuns() {
-		r := v.g.ClusterRange(e.Start+firstCluster, e.Len)
-		for len(tails) > 0 && tails[0].Off < r.Off {
-			if err := fn(tails[0]); err != nil {
-				return total, err
-			}
-			tails = tails[1:]
-		}
-		if err := ctx.Err(); err != nil {
-			return total, err
-		}
-		if err := fn(r); err != nil {
-			return total, err
-		}
-		total.Runs++
-		total.Clusters += uint64(e.Len)
-	}
-	for _, r := range tails {
-		if err := fn(r); err != nil {
-			return total, err
-		}
-	}
-	return total, nil
+	at := func(e space.Extent) dev.Range { return v.g.ClusterRange(e.Start+firstCluster, e.Len) }
+	return vol.EachFree(ctx, v.m.FreeRuns(), at, tails, fn)
 }
 
 // tails are the bytes between the ends of files and the ends of their last
@@ -153,7 +124,7 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 		case n.e.isVolume() || n.e[0] == '.':
 			return true
 		case n.e.isDir():
-			path := join(f.path, n.name())
+			path := vol.JoinPath(f.path, n.name())
 			kid := &folder{path: path, parent: f, slot: n.slot, limit: maxDirEntries}
 			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
 				err = damaged(path, "the directory at cluster %d is there twice", start)
@@ -162,12 +133,12 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 			}
 			return err == nil
 		}
-		g := &growth{file: file{dir: f, slot: n.slot, path: join(f.path, n.name())}, size: int64(n.e.size())}
+		g := &growth{file: file{dir: f, slot: n.slot, path: vol.JoinPath(f.path, n.name())}, size: int64(n.e.size())}
 		if err = c.readChain(g); err != nil || len(g.old) == 0 {
 			return err == nil
 		}
 		end := v.g.ClusterOff(uint32(g.old[len(g.old)-1].End()-1)) + v.g.ClusterSize()
-		if tail := roundUp(g.size, v.g.ClusterSize()) - g.size; tail > 0 {
+		if tail := vol.RoundUp(g.size, v.g.ClusterSize()) - g.size; tail > 0 {
 			out = append(out, dev.Range{Off: end - tail, Len: tail})
 		}
 		return true

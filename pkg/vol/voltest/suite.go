@@ -24,6 +24,10 @@ type Suite struct {
 	// Damage are ways to break a volume of a type that -y mends, by name: for
 	// the power cuts during a repair.
 	Damage map[string]func(d dev.Device) error
+	// ReadOnly is a driver that formats, checks and scans volumes, and does not
+	// change those that are there: it refuses to open one for that, and -y
+	// leaves what it finds.
+	ReadOnly bool
 }
 
 // Run runs the suite.
@@ -34,11 +38,15 @@ func Run(t *testing.T, s Suite) {
 		t.Run(typ, func(t *testing.T) {
 			t.Run("format", v.format)
 			t.Run("read-only", v.readOnly)
-			t.Run("preallocate", v.preallocate)
-			t.Run("refuse", v.refuse)
-			t.Run("zero", v.zero)
-			t.Run("random operations", v.operations)
 			t.Run("noise", v.noise)
+			if s.ReadOnly {
+				t.Run("unchanged", v.unchanged)
+			} else {
+				t.Run("preallocate", v.preallocate)
+				t.Run("refuse", v.refuse)
+				t.Run("zero", v.zero)
+				t.Run("random operations", v.operations)
+			}
 			t.Run("power cuts", v.powerCuts)
 			t.Run("faults", v.faults)
 		})
@@ -337,6 +345,32 @@ func (v volume) operations(t *testing.T) {
 	}
 	if len(sizes) == 0 {
 		t.Error("no operation was carried out")
+	}
+}
+
+// unchanged: a driver that changes no volumes says so, with an error that is
+// about the request, and -y leaves a damaged one as it is.
+func (v volume) unchanged(t *testing.T) {
+	x, err := v.Driver.Open(context.Background(), v.fresh(t), vol.OpenOptions{Force: true})
+	if x != nil || !errors.Is(err, vol.ErrRequest) {
+		t.Errorf("open says %v", err)
+	}
+	for name, damage := range v.Damage {
+		d, was := v.fresh(t), v.fresh(t)
+		for _, x := range []dev.Device{d, was} {
+			if err := damage(x); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		txn := dev.Begin(d)
+		res, err := vol.Fsck(context.Background(), txn, v.Driver, vol.CheckOptions{}, Always, nil)
+		if err != nil || res.Repaired || res.Unproven != nil || res.Rounds != 1 || !res.Left(vol.SevError) || txn.Dirty() {
+			t.Errorf("%s: -y gives %+v, %v", name, res, err)
+		}
+		commit(t, txn)
+		if r, err := devtest.Diff(d, was); err != nil || !r.Empty() {
+			t.Errorf("%s: -y changed bytes %v (%v)", name, r, err)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package voltest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -23,6 +22,10 @@ func Always(f *vol.Finding) int {
 // changes are the changing commands, as cases for the matrices.
 func (v volume) changes(t *testing.T) map[string]devtest.Case {
 	cases := map[string]devtest.Case{}
+	if v.ReadOnly {
+		cases["format"] = devtest.Case{Image: func() dev.Device { return v.scribbled(t) }, Change: v.reformat(t)}
+		return cases
+	}
 	free := v.freeOf(t, v.fresh(t))
 	cases["format"] = devtest.Case{Image: func() dev.Device { return v.used(t) }, Change: v.reformat(t)}
 	cases["preallocate"] = devtest.Case{
@@ -71,6 +74,23 @@ func (v volume) used(t *testing.T) dev.Device {
 			if _, err := d.WriteAt(b, e.Off); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+	return d
+}
+
+// scribbled is a volume on which everything that a format writes holds
+// something else.
+func (v volume) scribbled(t *testing.T) dev.Device {
+	t.Helper()
+	d := v.fresh(t)
+	for _, s := range v.plan(t).Steps {
+		b := make([]byte, min(s.Len, 64<<10))
+		for i := range b {
+			b[i] = byte(i*7 + 1)
+		}
+		if _, err := d.WriteAt(b, s.Off); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return d
@@ -128,11 +148,8 @@ func (v volume) repair(d dev.Device, j dev.Journal) error {
 	if err != nil {
 		return err
 	}
-	if res.Unproven != nil {
-		return fmt.Errorf("not proven: %w", res.Unproven)
-	}
-	if !res.Repaired || res.Left(vol.SevError) {
-		return errors.New("not repaired")
+	if !res.Repaired || res.Unproven != nil || res.Left(vol.SevError) {
+		return fmt.Errorf("not repaired: %v", res.Unproven)
 	}
 	_, err = txn.Commit(ctx, dev.CommitOptions{Undo: j})
 	return err

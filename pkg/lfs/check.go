@@ -1,0 +1,254 @@
+package lfs
+
+import (
+	"context"
+	"github.com/google/uuid"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checker is one round over one volume. The passes fill it in as they go: the
+// superblocks give the geometry, the checkpoint what counts of SIT and NAT,
+// nodes and directories what is there; space compares the two.
+//
+// The driver does not write yet, so findings offer the repairs that are right
+// for them and have no fix.
+type checker struct {
+	d    dev.Device
+	o    vol.CheckOptions
+	cat  vol.Catalogue
+	sb   superblock
+	g    *Geometry
+	s    *state
+	sit  *segments
+	walk *walk
+
+	orphans []uint32
+	stats   vol.Stats
+}
+
+// newChecker is Driver.Check.
+func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
+	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
+}
+
+// Passes in order; each relies on what the ones before it left in c.
+func (c *checker) Passes() []vol.Pass {
+	return []vol.Pass{
+		{Name: "superblocks", Run: c.checkSupers},
+		{Name: "checkpoint", Run: c.checkPacks},
+		{Name: "tables", Run: c.checkTables},
+		{Name: "nodes", Run: c.checkNodes},
+		{Name: "directories", Run: c.checkDirs},
+		{Name: "space", Run: c.checkSpace},
+	}
+}
+
+// Info is what is known of the volume so far.
+func (c *checker) Info() vol.Info {
+	if c.g == nil {
+		return vol.Info{Type: "f2fs"}
+	}
+	return vol.Info{Type: "f2fs", Label: c.sb.label(), ID: uuidText(c.sb.uuid()), Size: c.g.VolumeBytes(),
+		SectorSize: int(c.g.SectorSize), ClusterSize: int(c.g.BlockSize), Clusters: c.g.MainBlocks()}
+}
+
+// Stats is what was counted so far.
+func (c *checker) Stats() vol.Stats { return c.stats }
+
+// checkSupers reads both superblocks and settles which counts.
+func (c *checker) checkSupers(_ context.Context, r *vol.Report) error {
+	first, second, err := readSupers(c.d)
+	if err != nil {
+		return err
+	}
+	use := &first
+	switch {
+	case first.g == nil && second.g == nil:
+		c.superFault(r, "", &first)
+		return vol.ErrStop
+	case first.g == nil:
+		use = &second
+		c.superFault(r, "sb-copy", &first)
+	case second.g == nil:
+		c.superFault(r, "sb-copy", &second)
+	case first.differ(&second):
+		r.Found(c.cat.Found("sb-differ", vol.At(second.off, superLen)), nil)
+	}
+	c.sb, c.g = use.raw, use.g
+	c.stats.Clusters = c.g.MainBlocks()
+	return c.checkSuper(r, use)
+}
+
+// superFault reports what is wrong with one copy: under its own slug where
+// neither can be used, else as a damaged copy.
+func (c *checker) superFault(r *vol.Report, slug string, s *superCopy) {
+	f := s.fault
+	if f == nil {
+		f = &fault{slug: "sb-magic", len: 4, detail: "the image ends before it"}
+	}
+	if slug == "" {
+		slug = f.slug
+	}
+	r.Found(c.cat.Found(slug, vol.At(s.off+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+}
+
+// checkSuper looks at the one that counts.
+func (c *checker) checkSuper(r *vol.Report, s *superCopy) error {
+	at := func(off, n int64) vol.Location { return vol.At(s.off+off, n) }
+	if x := c.g.Features &^ featKnown; x != 0 {
+		r.Found(c.cat.Found("sb-features", at(sbFeatures, 4), vol.GotWant(hex(x), nil)), nil)
+	}
+	if !allZero(c.sb.stopReasons()) {
+		r.Found(c.cat.Found("sb-stop-reason", at(sbStopReasons, stopReasonsLen), vol.Detail("%s", bytesText(c.sb.stopReasons()))), nil)
+	}
+	if !allZero(c.sb.errors()) {
+		r.Found(c.cat.Found("sb-errors", at(sbErrors, errorsLen), vol.Detail("%s", bytesText(c.sb.errors()))), nil)
+	}
+	if end := uint64(c.g.Segment0) + uint64(c.g.Segments)*segmentBlocks; c.g.MainEnd() < end {
+		r.Found(c.cat.Found("sb-segment-end", at(sbSegments, 4), vol.GotWant(c.g.Segments, (c.g.MainEnd()-uint64(c.g.Segment0))/segmentBlocks)), nil)
+	}
+	if c.g.BlockSize != minBlock {
+		r.Found(c.cat.Found("sb-page-size", at(sbLogBlock, 4), vol.GotWant(c.g.BlockSize, nil)), nil)
+	}
+	if c.g.CPPayload >= linuxPayload {
+		r.Found(c.cat.Found("sb-payload", at(sbCPPayload, 4), vol.GotWant(c.g.CPPayload, nil), vol.Detail("Linux takes less than %d", linuxPayload)), nil)
+	}
+	if l := c.d.Limits().LogicalSector; l > 0 && int64(l) != c.g.SectorSize {
+		r.Found(c.cat.Found("sb-sector", at(sbLogSector, 4), vol.GotWant(c.g.SectorSize, nil)), nil)
+	}
+	if c.g.Devices > 0 || c.g.Has(featZoned) || c.g.Has(featDeviceAlias) {
+		r.Found(c.cat.Found("multi-device", at(sbDevices, maxDevices*deviceLen), vol.GotWant(c.g.Devices, nil)), nil)
+		return vol.ErrStop
+	}
+	if c.g.VolumeBytes() > c.d.Size() {
+		r.Found(c.cat.Found("volume-beyond-device", at(sbBlocks, 8), vol.GotWant(c.g.VolumeBytes(), c.d.Size()),
+			vol.Detail("bytes of the volume against bytes that are there")), nil)
+		if c.g.BlockOff(c.g.Main) > c.d.Size() || int64(c.g.MainEnd())*c.g.BlockSize > c.d.Size() {
+			return vol.ErrStop
+		}
+	}
+	return nil
+}
+
+// bytesText lists the bytes that are not zero.
+func bytesText(b []byte) string {
+	s := ""
+	for i, x := range b {
+		if x != 0 {
+			s += textf(" %d: %#02x", i, x)
+		}
+	}
+	return "by number" + s
+}
+
+// checkPacks reads both checkpoint packs and settles which counts.
+func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
+	var packs [packCount]*pack
+	for i := range packs {
+		p, err := readPack(c.d, c.g, i)
+		if err != nil {
+			return err
+		}
+		packs[i] = p
+	}
+	use := choosePack(packs)
+	for i, p := range packs {
+		if p.fault == nil {
+			continue
+		}
+		f := c.cat.Found(p.fault.slug, vol.At(c.g.BlockOff(p.start)+p.fault.off, p.fault.len), vol.Detail("pack %d: %s", i+1, p.fault.detail), vol.GotWant(p.fault.got, p.fault.want))
+		r.Found(f, nil)
+	}
+	if use == nil {
+		r.Found(c.cat.Found("cp-none", vol.At(c.g.BlockOff(c.g.CP), c.g.SegmentBytes())), nil)
+		return vol.ErrStop
+	}
+	s, f, err := readState(c.d, c.g, use)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		r.Found(c.cat.Found(f.slug, vol.At(c.g.BlockOff(use.start)+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+		return vol.ErrStop
+	}
+	c.s = s
+	c.checkFlags(r)
+	c.checkReserve(r)
+	c.checkPayload(r)
+	if err := c.readOrphans(r); err != nil {
+		return err
+	}
+	return c.checkReplay(r)
+}
+
+// cpAt is a field of the checkpoint that counts.
+func (c *checker) cpAt(off, n int64) vol.Location {
+	return vol.At(c.g.BlockOff(c.s.p.start)+off, n)
+}
+
+// checkFlags says in words what the flags of the checkpoint mean.
+func (c *checker) checkFlags(r *vol.Report) {
+	for _, f := range []struct {
+		bit  uint32
+		slug string
+	}{{cpFsck, "cp-fsck"}, {cpError, "cp-error"}, {cpQuotaFsck, "cp-quota"}, {cpDisabled | cpDisabledQuick, "cp-disabled"}, {cpResize, "cp-resize"}} {
+		if c.s.cp.flags()&f.bit != 0 {
+			r.Found(c.cat.Found(f.slug, c.cpAt(cpFlags, 4)), nil)
+		}
+	}
+	if x := c.s.cp.flags() &^ cpKnown; x != 0 {
+		r.Found(c.cat.Found("cp-flags", c.cpAt(cpFlags, 4), vol.GotWant(hex(x), nil)), nil)
+	}
+	if c.s.oldLargeNat() {
+		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), nil)
+	}
+	if f := c.s.journalFault; f != nil {
+		r.Found(c.cat.Found("journal", c.cpAt(0, c.g.BlockSize), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+	}
+}
+
+// checkReserve looks at what the kernel looks at before it mounts.
+func (c *checker) checkReserve(r *vol.Report) {
+	cp := c.s.cp
+	if (cp.overprovision() == 0 || cp.reserved() == 0) && !c.g.ReadOnly() {
+		r.Found(c.cat.Found("cp-reserve", c.cpAt(cpReserved, 8), vol.Detail("%d reserved, %d over-provisioned", cp.reserved(), cp.overprovision())), nil)
+	}
+	if why := c.g.userBlocksFault(cp.userBlocks(), cp.validBlocks()); why != "" {
+		r.Found(c.cat.Found("cp-user-blocks", c.cpAt(cpUserBlocks, 8), vol.Detail("%s", why)), nil)
+	}
+	for _, f := range c.s.logFaults() {
+		r.Found(c.cat.Found(f.slug, c.cpAt(f.off, f.len), vol.Detail("log %d: %s", f.log, f.detail)), nil)
+	}
+}
+
+// checkPayload: the summaries start behind the payload and the orphans.
+func (c *checker) checkPayload(r *vol.Report) {
+	start := c.s.cp.startSum()
+	if !c.s.cp.has(cpOrphans) && start != 1+c.g.CPPayload || start < 1+c.g.CPPayload {
+		r.Found(c.cat.Found("sb-payload-pack", vol.At(superOffset+sbCPPayload, 4), vol.GotWant(c.g.CPPayload, start-1)), nil)
+	}
+}
+
+// readOrphans reads the list of files that were deleted while open.
+func (c *checker) readOrphans(r *vol.Report) error {
+	if !c.s.cp.has(cpOrphans) {
+		return nil
+	}
+	list, faults, err := c.s.readOrphans(c.d)
+	if err != nil {
+		return err
+	}
+	for _, f := range faults {
+		r.Found(c.cat.Found("orphan-count", vol.At(c.g.BlockOff(f.blk+1)-orphanCount, 4), vol.GotWant(f.count, textf("at most %d", f.room))), nil)
+	}
+	if c.orphans = list; len(list) > 0 {
+		from, to := c.s.orphanBlocks()
+		r.Found(c.cat.Found("orphans", vol.At(c.g.BlockOff(from), int64(to-from)*c.g.BlockSize), vol.GotWant(len(list), nil)), nil)
+	}
+	return nil
+}
+
+// uuidText is a UUID as people write it.
+func uuidText(b []byte) string { return uuid.UUID(b[:16]).String() }

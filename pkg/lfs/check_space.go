@@ -1,0 +1,122 @@
+package lfs
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checkSpace compares SIT with what nodes lead to, and the checkpoint with
+// both.
+func (c *checker) checkSpace(_ context.Context, r *vol.Report) error {
+	leaked := c.leaks()
+	if len(leaked) > 0 {
+		c.reportLeaks(r, leaked)
+	}
+	c.checkTypes(r)
+	c.checkLogs(r)
+	c.checkTotals(r)
+	used := c.sit.valid.CountUsed()
+	c.stats.Used, c.stats.Free, c.stats.Counted = used, c.g.MainBlocks()-used, true
+	return nil
+}
+
+// leaks are runs of blocks that SIT has as valid and nothing leads to. (The
+// reverse was noted when the block was met.)
+func (c *checker) leaks() []space.Extent {
+	var out []space.Extent
+	valid, own := c.sit.valid, c.walk.claimed
+	add := func(unit uint32, n uint32) {
+		if k := len(out) - 1; k >= 0 && out[k].Start+out[k].Len == unit {
+			out[k].Len += n
+			return
+		}
+		out = append(out, space.Extent{Start: unit, Len: n})
+	}
+	for i := 0; i < valid.Pages(); i++ {
+		v, o := valid.Page(i), own.Page(i)
+		if v == nil {
+			continue
+		}
+		for k, word := range v {
+			if o != nil {
+				word &^= o[k]
+			}
+			for base := uint32(i)<<15 + uint32(k)<<6; word != 0; word &= word - 1 {
+				add(base+uint32(bits.TrailingZeros64(word)), 1)
+			}
+		}
+	}
+	return out
+}
+
+// maxRelated bounds how many places one finding names.
+const maxRelated = 64
+
+func (c *checker) reportLeaks(r *vol.Report, runs []space.Extent) {
+	var n uint64
+	var where []vol.Location
+	for _, e := range runs {
+		n += uint64(e.Len)
+		if len(where) < maxRelated {
+			where = append(where, vol.Location{Cluster: c.g.Main + e.Start, Range: c.g.BlockRange(c.g.Main+e.Start, e.Len)})
+		}
+	}
+	r.Found(c.cat.Found("sit-leak", where[0], vol.Detail("%d blocks in %d runs", n, len(runs)), vol.Related(where...)), nil)
+}
+
+// checkTypes: data and nodes never share a segment, and SIT says which of them
+// it has; hot, warm and cold are only a policy.
+func (c *checker) checkTypes(r *vol.Report) {
+	w := c.walk
+	for segno := uint32(0); segno < c.g.MainSegments; segno++ {
+		data, nodes := w.segData.Used(segno), w.segNode.Used(segno)
+		if !data && !nodes || c.sit.kind[segno] >= logCount {
+			continue
+		}
+		isNode := c.sit.kind[segno] >= hotNode
+		if data && isNode || nodes && !isNode {
+			r.Found(c.cat.Found("sit-type", c.sitAt(segno, 2), vol.Detail("segment %d has type %d; it holds data: %v, nodes: %v", segno, c.sit.kind[segno], data, nodes)), nil)
+		}
+	}
+}
+
+// checkLogs looks at what is in use where the six logs write next.
+func (c *checker) checkLogs(r *vol.Report) {
+	for _, f := range append(c.s.usedLogs(c.sit), c.s.summaryFaults()...) {
+		r.Found(c.cat.Found(f.slug, c.cpAt(f.off, f.len), vol.Detail("log %d: %s", f.log, f.detail)), nil)
+	}
+}
+
+// checkTotals holds the numbers in the checkpoint against what was counted.
+func (c *checker) checkTotals(r *vol.Report) {
+	cp, w := c.s.cp, c.walk
+	refused := map[int64]bool{}
+	for _, f := range c.s.countFaults(c.sit) {
+		r.Found(c.cat.Found("cp-counts", c.cpAt(f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+		refused[f.off] = true
+	}
+	total := func(off, n int64, what string, got, want uint64) {
+		if got != want && !refused[off] {
+			r.Found(c.cat.Found("cp-totals", c.cpAt(off, n), vol.Detail("%s", what), vol.GotWant(got, want)), nil)
+		}
+	}
+	nodes := uint64(0)
+	for i := range w.index.nodes {
+		if c.g.ValidMain(w.index.nodes[i].addr) {
+			nodes++
+		}
+	}
+	total(cpValidBlocks, 8, "blocks in use", cp.validBlocks(), c.sit.valid.CountUsed()+w.reserved)
+	total(cpValidNodes, 4, "nodes", uint64(cp.validNodes()), nodes)
+	total(cpValidInodes, 4, "inodes", uint64(cp.validInodes()), uint64(len(w.inodes)))
+	if free := c.s.freeSegments(c.sit, nil).segments; free != cp.freeSegments() {
+		r.Found(c.cat.Found("cp-free-segments", c.cpAt(cpFreeSegments, 4), vol.GotWant(cp.freeSegments(), free)), nil)
+	}
+	// A number that is in use is only looked past; sload.f2fs leaves such.
+	if next := cp.nextNid(); next >= c.g.NIDs() || next < firstNid && next != 0 {
+		r.Found(c.cat.Found("cp-next-nid", c.cpAt(cpNextNid, 4), vol.GotWant(next, nil)), nil)
+	}
+}

@@ -1,0 +1,187 @@
+package lfs
+
+import (
+	"context"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// checkTables loads SIT and NAT.
+func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
+	t, stats, err := c.s.loadTables(ctx, c.d, 0)
+	if err != nil {
+		return err
+	}
+	c.sit = t.sit
+	c.stats.BytesRead += stats.Bytes
+	for _, f := range c.sit.bad {
+		r.Found(c.cat.Found(f.slug, c.sitAt(f.segno, sitLen), vol.Detail("segment %d", f.segno), vol.GotWant(f.got, f.want)), nil)
+	}
+	c.walk = newWalk(ctx, c.d, c.s, c.sit, c.sb.uuid())
+	kept := t.nodes[:0]
+	for _, n := range t.nodes {
+		if c.takeNAT(r, &n) {
+			kept = append(kept, n)
+		}
+	}
+	c.walk.index.nodes = kept
+	c.checkJournals(r)
+	return nil
+}
+
+// sitAt is where the first n bytes of the SIT entry of a segment are.
+func (c *checker) sitAt(segno uint32, n int64) vol.Location {
+	index, slot := c.g.SITIndex(segno)
+	return vol.At(c.g.BlockOff(c.g.SITAddr(index, testMSB(c.s.sitVersions, index)))+int64(slot)*sitLen, n)
+}
+
+// natAt is where the NAT entry of a node is.
+func (c *checker) natAt(nid uint32) vol.Location {
+	index, slot := c.g.NATIndex(nid)
+	return vol.At(c.g.BlockOff(c.g.NATAddr(index, testMSB(c.s.natVersions, index)))+int64(slot)*natLen, natLen)
+}
+
+// takeNAT judges one entry, and tells whether there is a node to be kept.
+// Entries 1 and 2 stand for the node and meta address spaces and have the
+// address 1.
+func (c *checker) takeNAT(r *vol.Report, n *node) bool {
+	switch {
+	case n.nid == 0, n.nid < rootIno && (n.addr != 1 || n.ino != n.nid):
+		r.Found(c.cat.Found("nat-reserved", c.natAt(n.nid), vol.Detail("entry %d: inode %d, address %#x", n.nid, n.ino, n.addr)), nil)
+		return false
+	case n.nid < rootIno, n.addr == nullAddr:
+		return false // of one that is free the owner's number may stay
+	case n.ino == 0 || n.ino >= c.g.NIDs():
+		r.Found(c.cat.Found("nat-owner", c.natAt(n.nid), vol.Detail("node %d of inode %d", n.nid, n.ino)), nil)
+		return false
+	case !c.g.ValidMain(n.addr):
+		// A node that was made and never written has NEW_ADDR, in memory only.
+		r.Found(c.cat.Found("nat-address", c.natAt(n.nid), vol.Detail("node %d of inode %d: %#x", n.nid, n.ino, n.addr)), nil)
+	}
+	return true
+}
+
+// checkJournals looks for entries of the journals that name nothing.
+func (c *checker) checkJournals(r *vol.Report) {
+	for nid := range c.s.natOverrides() {
+		if nid == 0 || nid >= c.g.NIDs() {
+			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("NAT: node %d", nid)), nil)
+		}
+	}
+	for segno := range c.s.sitOverrides() {
+		if segno >= c.g.MainSegments {
+			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("SIT: segment %d", segno)), nil)
+		}
+	}
+}
+
+// checkNodes reads all nodes.
+func (c *checker) checkNodes(_ context.Context, r *vol.Report) error {
+	w := c.walk
+	w.progress = r.Progress
+	if err := w.run(); err != nil {
+		return err
+	}
+	root, ok := w.inodeOf(rootIno)
+	if !ok || !w.inodes[root].isDir() {
+		c.reportNotes(r)
+		r.Found(c.cat.Found("root-lost", c.natAt(rootIno)), nil)
+		c.stats.BytesRead += w.bytesRead
+		return vol.ErrStop
+	}
+	c.stats.Files, c.stats.Directories = w.files, w.dirs-1
+	return nil
+}
+
+// checkDirs reads all directories and settles what follows from all entries.
+func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
+	w := c.walk
+	w.progress = r.Progress
+	if err := w.readDirs(); err != nil {
+		return err
+	}
+	c.takeOrphans(r)
+	if err := w.tree(); err != nil {
+		return err
+	}
+	if err := c.checkQuotas(r); err != nil {
+		return err
+	}
+	c.lostNodes()
+	c.reportNotes(r)
+	c.stats.BytesRead += w.bytesRead
+	return nil
+}
+
+// takeOrphans makes the inodes on the list of orphans roots of their own: they
+// have no name, and no links.
+func (c *checker) takeOrphans(r *vol.Report) {
+	w := c.walk
+	named := map[uint32]bool{}
+	for i := range w.entries {
+		named[w.entries[i].ino] = true
+	}
+	for _, ino := range c.orphans {
+		i, ok := w.inodeOf(ino)
+		if !ok {
+			if ino >= c.g.NIDs() || w.index.find(ino) < 0 {
+				r.Found(c.cat.Found("orphan-invalid", c.cpAt(0, c.g.BlockSize), vol.GotWant(ino, nil)), nil)
+			}
+			continue
+		}
+		if named[ino] || w.inodes[i].links > 0 {
+			r.Found(c.cat.Found("orphan-linked", vol.Location{Path: w.path(i), Cluster: w.index.nodes[w.inodes[i].node].addr}, vol.Detail("inode %d", ino)), nil)
+			continue
+		}
+		w.inodes[i].reached = true
+		if w.inodes[i].isDir() {
+			w.inodes[i].links = 2 + w.inodes[i].subdirs
+		}
+	}
+}
+
+// lostNodes reports nodes of NAT that nothing led to.
+func (c *checker) lostNodes() {
+	w := c.walk
+	for i := range w.index.nodes {
+		n := &w.index.nodes[i]
+		if n.role == roleNone && w.g.ValidMain(n.addr) {
+			w.note(note{slug: "node-lost", inode: -1, blk: n.addr, detail: textf("node %d of inode %d", n.nid, n.ino)})
+		}
+	}
+}
+
+// reportNotes turns what the walk noted into findings.
+func (c *checker) reportNotes(r *vol.Report) {
+	w := c.walk
+	paths := map[int32]string{}
+	for i := range w.notes {
+		n := &w.notes[i]
+		loc := vol.Location{Cluster: n.blk, Range: c.g.BlockRange(n.blk, 1)}
+		switch {
+		case n.blk == 0:
+			loc.Range.Off, loc.Range.Len = n.off, n.len
+		case n.len > 0 && n.off < c.g.BlockSize:
+			loc.Range.Off, loc.Range.Len = loc.Range.Off+n.off, n.len
+		case n.len > 0:
+			loc.Range.Off, loc.Range.Len = n.off, n.len
+		}
+		if n.inode >= 0 {
+			p, ok := paths[n.inode]
+			if !ok {
+				p = w.path(n.inode)
+				paths[n.inode] = p
+			}
+			if loc.Path = p; n.name != "" {
+				if p == "/" {
+					p = ""
+				}
+				loc.Path = p + "/" + n.name
+			}
+		}
+		f := c.cat.Found(n.slug, loc)
+		f.Detail, f.Got, f.Want = n.detail, n.got, n.want
+		r.Found(f, nil)
+	}
+	w.notes = nil
+}

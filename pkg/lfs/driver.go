@@ -1,0 +1,18 @@
+package lfs
+
+import "github.com/fatkit/fatkit/pkg/vol"
+
+// Driver is the F2FS driver.
+func Driver() *vol.Driver {
+	return &vol.Driver{
+		Name:      "lfs",
+		Types:     []string{"f2fs"},
+		Problems:  Problems(),
+		Probe:     probe,
+		Plan:      planFormat,
+		Open:      open,
+		Describe:  describe,
+		Check:     newChecker,
+		MountScan: mountScan,
+	}
+}

@@ -1,0 +1,183 @@
+package lfs
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
+
+// tables is what SIT and NAT say.
+type tables struct {
+	sit   *segments
+	nodes []node // by nid; those that are free are left out
+}
+
+// loadTables reads SIT and NAT: of each block the copy that the version bitmap
+// names, overridden by the journals. All of it goes through one plug, so that it
+// is read in the order in which it lies there, whichever copies count, one
+// window ahead of the reader; what is a hole is not read. The window is as
+// dev.NewPlug has it.
+//
+// Memory is 3 bytes a segment, a bit for each block of a segment in use, and 20
+// bytes a node.
+func (s *state) loadTables(ctx context.Context, d dev.Device, window int64) (*tables, dev.ReadStats, error) {
+	l := newTableLoader(s)
+	plug := dev.NewPlug(wholeBlocks{d, s.g.BlockSize}, s.g.window(d, window))
+	s.addTable(plug, l.sitEnd, func(i uint32) uint32 { return s.g.SITAddr(i, testMSB(s.sitVersions, i)) })
+	s.addTable(plug, s.g.NATBlocks(), func(i uint32) uint32 { return s.g.NATAddr(i, testMSB(s.natVersions, i)) })
+	stats, err := plug.Read(ctx, dev.ReadOptions{Holes: true}, func(p dev.Range, b []byte) error {
+		l.piece(p, b)
+		return nil
+	})
+	if !slices.IsSortedFunc(l.t.nodes, byNid) {
+		slices.SortFunc(l.t.nodes, byNid) // where both copies are in use
+	}
+	return l.t, stats, err
+}
+
+// addTable puts the n blocks of a table into the plug; addr says where each is.
+func (s *state) addTable(plug *dev.Plug, n uint32, addr func(uint32) uint32) {
+	var first, count uint32
+	for i := range n {
+		a := addr(i)
+		if count > 0 && first+count == a {
+			count++
+			continue
+		}
+		plug.Add(s.g.BlockRange(first, count))
+		first, count = a, 1
+	}
+	plug.Add(s.g.BlockRange(first, count))
+}
+
+// tableLoader takes the blocks of SIT and NAT in any order.
+type tableLoader struct {
+	s              *state
+	g              *Geometry
+	t              *tables
+	sitPer, natPer uint32 // entries in a block
+	sitEnd         uint32 // blocks of SIT that say something of a segment
+	sits           map[uint32]sitEntry
+	nats           map[uint32]natEntry
+	// Blocks with an entry that a journal overrides. All others need no look
+	// at the journals.
+	sitMarked, natMarked map[uint32]bool
+}
+
+// maxExpected bounds the memory that is made on the word of a checkpoint.
+const maxExpected = 1 << 20
+
+func newTableLoader(s *state) *tableLoader {
+	l := &tableLoader{
+		s: s, g: s.g, t: &tables{sit: newSegments(s.g), nodes: make([]node, 0, min(s.cp.validNodes()+3, maxExpected))}, sitPer: uint32(s.g.per().sitEntries()), natPer: uint32(s.g.per().natEntries()),
+		sits: s.sitOverrides(), nats: s.natOverrides(), sitMarked: map[uint32]bool{}, natMarked: map[uint32]bool{},
+	}
+	l.sitEnd = (s.g.MainSegments + l.sitPer - 1) / l.sitPer
+	for segno := range l.sits {
+		l.sitMarked[segno/l.sitPer] = true
+	}
+	for nid := range l.nats {
+		l.natMarked[nid/l.natPer] = true
+	}
+	return l
+}
+
+// piece takes whole blocks of the tables; b is nil for blocks of zeros.
+func (l *tableLoader) piece(p dev.Range, b []byte) {
+	blk := uint32(p.Off / l.g.BlockSize)
+	for n := p.Len / l.g.BlockSize; n > 0; n-- {
+		var block []byte
+		if b != nil {
+			block, b = b[:l.g.BlockSize], b[l.g.BlockSize:]
+			if allZero(block) {
+				block = nil
+			}
+		}
+		if blk < l.g.NAT {
+			l.sitBlock((blk-l.g.SIT)%l.g.SITBlocks(), block)
+		} else {
+			i := blk - l.g.NAT // segments of the copies alternate
+			l.natBlock(i/(2*segmentBlocks)*segmentBlocks+i%segmentBlocks, block)
+		}
+		blk++
+	}
+}
+
+// sitBlock takes a block of SIT, nil for one of zeros: no segment in use.
+func (l *tableLoader) sitBlock(index uint32, b []byte) {
+	if b == nil && !l.sitMarked[index] {
+		return
+	}
+	marked := l.sitMarked[index]
+	for k := uint32(0); k < l.sitPer && index*l.sitPer+k < l.g.MainSegments; k++ {
+		segno := index*l.sitPer + k
+		if marked {
+			if e, ok := l.sits[segno]; ok {
+				l.t.sit.take(segno, e)
+				continue
+			}
+		}
+		if b != nil {
+			l.t.sit.take(segno, sitEntry(b[k*sitLen:(k+1)*sitLen]))
+		}
+	}
+}
+
+// natBlock takes a block of NAT, nil for one of zeros: no node.
+func (l *tableLoader) natBlock(index uint32, b []byte) {
+	if b == nil && !l.natMarked[index] {
+		return
+	}
+	marked := l.natMarked[index]
+	for k := range l.natPer {
+		nid := index*l.natPer + k
+		if marked {
+			if e, ok := l.nats[nid]; ok {
+				l.takeNAT(nid, e)
+				continue
+			}
+		}
+		if b != nil {
+			l.takeNAT(nid, natEntry(b[k*natLen:(k+1)*natLen]))
+		}
+	}
+}
+
+func (l *tableLoader) takeNAT(nid uint32, e natEntry) {
+	if addr, ino := e.addr(), e.ino(); addr != nullAddr || ino != 0 {
+		l.t.nodes = append(l.t.nodes, node{nid: nid, ino: ino, addr: addr, version: e.version(), inode: -1})
+	}
+}
+
+// wholeBlocks is a device whose holes are whole blocks: what is read around
+// them is then made of whole blocks, too. A host has holes in units of its own,
+// and a volume may begin anywhere in a file.
+type wholeBlocks struct {
+	dev.Device
+	block int64 // bytes
+}
+
+// NextData widens data to blocks.
+func (w wholeBlocks) NextData(off int64) dev.Range {
+	r := w.Device.NextData(off)
+	if r.Empty() {
+		return r
+	}
+	from := max(off, r.Off/w.block*w.block)
+	end := min((r.End()+w.block-1)/w.block*w.block, w.Size())
+	return dev.Range{Off: from, Len: end - from}
+}
+
+// window is a window of whole blocks, so that no piece ends inside of one. 0
+// stands for what the limits of the device say, a negative one for none.
+func (g *Geometry) window(d dev.Device, want int64) int64 {
+	if want == 0 {
+		want = d.Limits().Readahead
+	}
+	if want <= 0 {
+		return -1
+	}
+	const most = 64 << 20 // more is not read at once, so a larger one needs no rounding
+	return (min(want, most) + g.BlockSize - 1) / g.BlockSize * g.BlockSize
+}

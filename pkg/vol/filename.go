@@ -1,0 +1,51 @@
+package vol
+
+import (
+	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// BadNameUnit tells whether no name of a file may hold u on FAT and exFAT, as
+// Windows has it.
+func BadNameUnit(u uint16) bool {
+	if u < 0x20 {
+		return true
+	}
+	switch u {
+	case '"', '*', '/', ':', '<', '>', '?', '\\', '|':
+		return true
+	}
+	return false
+}
+
+// EncodeName is a component of a path, given by a user, as the UTF-16 of the
+// file to be created on FAT or exFAT, which format names, of at most most
+// units. Errors are ErrRequest with the reason.
+func EncodeName(name, format string, most int) ([]uint16, error) {
+	bad := func(why string, args ...any) ([]uint16, error) {
+		return nil, Refusef("%q is not a name for a file on %s: %s", name, format, fmt.Sprintf(why, args...))
+	}
+	switch {
+	case name == "":
+		return bad("it is empty")
+	case name == "." || name == "..":
+		return bad("it is reserved")
+	case !utf8.ValidString(name):
+		return bad("it is no UTF-8")
+	}
+	// Windows strips trailing periods and spaces, and then cannot open it.
+	if c := name[len(name)-1]; c == '.' || c == ' ' {
+		return bad("it ends in a period or a space")
+	}
+	units := utf16.Encode([]rune(name))
+	if len(units) > most {
+		return bad("it has %d UTF-16 units, more than %d", len(units), most)
+	}
+	for _, u := range units {
+		if BadNameUnit(u) {
+			return bad("%q must not be in it", rune(u))
+		}
+	}
+	return units, nil
+}
