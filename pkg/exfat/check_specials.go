@@ -61,9 +61,9 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 }
 
 // tableEntries looks for the entries of both tables among the slots of the root
-// from k on.
-func (c *checker) tableEntries(r *vol.Report, root *dirScan, k int32) {
-	for ; k < root.end; k++ {
+// from one on.
+func (c *checker) tableEntries(r *vol.Report, root *dirScan, from int32) {
+	for k := from; k < root.end; k++ {
 		switch e := root.slot(k); {
 		case root.retypes(k):
 			k += int32(e[offSecondaryCount]) // a File entry whose type was hit
@@ -202,9 +202,9 @@ func (s *dirScan) unlike() bool {
 	return true
 }
 
-// labelsAndGUIDs looks at the optional entries of the root from slot k on.
-func (c *checker) labelsAndGUIDs(r *vol.Report, root *dirScan, k int32) {
-	for ; k < root.end; k++ {
+// labelsAndGUIDs looks at the optional entries of the root from a slot on.
+func (c *checker) labelsAndGUIDs(r *vol.Report, root *dirScan, from int32) {
+	for k := from; k < root.end; k++ {
 		e := root.slot(k)
 		switch {
 		case root.retypes(k):
