@@ -35,7 +35,7 @@ func newLab(t testing.TB, kind string) *lab {
 	label := func(o *vol.FormatOptions) { o.Label = "LABEL" }
 	switch kind {
 	case "512":
-		l.m = formatted(t, 4<<20, 512, label)
+		l.m = formatted(t, 4<<20+3*512, 512, label)
 	case "big":
 		l.m = formatted(t, 320<<20, 32<<10, label)
 	case "32k":
@@ -445,7 +445,7 @@ func (l *lab) dropVendors(n node) {
 	}
 	for _, p := range n.slots[keep:] {
 		e := l.read(p, 32)
-		if e[0] == 0xE1 && e[1]&3 == 3 {
+		if e[0]&0xE0 == 0xE0 && e[0] != 0xE0 && e[1]&3 == 3 {
 			for k := range uint32(l.need(binary.LittleEndian.Uint64(e[24:]))) {
 				l.bit(binary.LittleEndian.Uint32(e[20:])+k, false)
 			}

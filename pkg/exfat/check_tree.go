@@ -26,6 +26,7 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if err := c.compareBitmap(ctx); err != nil {
 		return err
 	}
+	c.pending = w.pending()
 	for i := range w.notes {
 		c.reportNote(r, &w.notes[i])
 	}
@@ -200,10 +201,14 @@ func (f *streamFault) describe(g *Geometry) string {
 
 func (f *streamFault) describeMended(g *Geometry) string {
 	switch {
-	case f.slug == "directory-attribute":
+	case f.slug == "directory-attribute" && f.isDir:
 		return "it holds entries"
+	case f.slug == "directory-attribute":
+		return "it holds no entries"
+	case f.slug == "start-invalid":
+		return textf("%d bytes lie from cluster %d on", f.length, f.start)
 	case f.slug != "no-fat-chain":
-		return textf("%d bytes were written, and that is what the clusters are for", f.length)
+		return textf("the clusters are for %d bytes", f.length)
 	case f.noFat:
 		return textf("%d clusters from %d on follow each other", f.need, f.start)
 	}
@@ -242,11 +247,11 @@ func (c *checker) fixFault(f *streamFault, run []space.Extent, how string) error
 func (c *checker) fixMended(f *streamFault) error {
 	if f.slug == "directory-attribute" {
 		return c.editSet(f.ref, func(set []byte) {
-			entry(set).put16(offAttributes, entry(set).attributes()|attrDirectory)
+			entry(set).put16(offAttributes, entry(set).attributes()^attrDirectory)
 		})
 	}
 	return c.editStream(&f.stream, func(e entry) {
-		e.put64(offDataLength, f.length)
+		e.put(f.start, f.length)
 		e[offSecFlags] &^= secNoFatChain
 		if f.noFat {
 			e[offSecFlags] |= secNoFatChain
@@ -282,6 +287,7 @@ func (c *checker) cutStream(s *stream, n, last uint32) error {
 			e[offSecFlags] &^= secNoFatChain
 		}
 		e.put(first, length)
+		e[offSecFlags] |= secAllocPossible
 		if s.isDir || e.valid() > length {
 			e.put64(offValidLength, length)
 		}

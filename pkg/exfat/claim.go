@@ -1,6 +1,11 @@
 package exfat
 
-import "github.com/fatkit/fatkit/pkg/space"
+import (
+	"errors"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/space"
+)
 
 // streamKind says what kind of entry names clusters.
 type streamKind int
@@ -25,10 +30,20 @@ type stream struct {
 	need   uint32 // clusters for length, at most one more than there are
 	noFat  bool
 
-	sealed bool   // the checksum of its set fits
-	fits   bool   // it would, if DataLength were ValidDataLength
-	mended string // slug of what is wrong with the entry, where something like it fits
+	sealed bool           // the checksum of its set fits
+	fits   []variant      // what the entry may have said, as with that it does
+	others []space.Extent // runs that vendor entries of a set with a wrong checksum name
+	mended string         // slug of what is wrong with the entry, where one of those is taken
 	trust  trust
+}
+
+// variant is what an entry may have said before it was hit.
+type variant struct {
+	slug   string
+	start  uint32
+	length uint64
+	noFat  bool
+	isDir  bool
 }
 
 // trust is how much speaks for what a stream says of its clusters. Those with
@@ -168,7 +183,13 @@ func (w *walk) isFree(start, n uint32) bool {
 // plausible reports whether nothing speaks against a stream before its
 // clusters are claimed: it stays in the heap, its chain has the right length,
 // and the bitmap has all of its clusters as used.
-func (w *walk) plausible(s *stream) (bool, error) {
+func (w *walk) plausible(s *stream) (bool, error) { return w.weigh(s, false) }
+
+// fitting reports whether a stream is plausible, and nobody has claimed any of
+// its clusters.
+func (w *walk) fitting(s *stream) (bool, error) { return w.weigh(s, true) }
+
+func (w *walk) weigh(s *stream, free bool) (bool, error) {
 	g := w.c.g
 	if s.length == 0 {
 		return s.start == 0, nil
@@ -176,26 +197,33 @@ func (w *walk) plausible(s *stream) (bool, error) {
 	if s.need > g.Clusters || !g.Valid(s.start) {
 		return false, nil
 	}
-	if s.noFat {
-		if uint64(s.start-firstCluster)+uint64(s.need) > uint64(g.Clusters) {
-			return false, nil
-		}
-		n, err := w.c.bits.countUsed(space.Extent{Start: s.start, Len: s.need})
-		return n == s.need, err
+	es := []space.Extent{{Start: s.start, Len: s.need}}
+	if s.noFat && uint64(s.start-firstCluster)+uint64(s.need) > uint64(g.Clusters) {
+		return false, nil
 	}
-	c := s.start
-	for n := uint32(0); n < s.need; n++ {
-		if !g.Valid(c) {
+	if !s.noFat {
+		var err error
+		broken := new(brokenChain)
+		if es, err = w.c.tab.follow(s.start, s.need, s.need); errors.As(err, &broken) {
 			return false, nil
-		}
-		if used, err := w.c.bits.used(c); err != nil || !used {
+		} else if err != nil {
 			return false, err
 		}
-		v, err := w.c.tab.get(c)
-		if err != nil {
+	}
+	for _, e := range es {
+		if free && (!w.isFree(e.Start, e.Len) || overlaps(e, s.others)) {
+			return false, nil
+		}
+		if n, err := w.c.bits.countUsed(e); err != nil || n != e.Len {
 			return false, err
 		}
-		c = v
 	}
-	return c == fatEOC, nil
+	return true, nil
+}
+
+// overlaps reports whether e has a cluster in common with any of es.
+func overlaps(e space.Extent, es []space.Extent) bool {
+	return slices.ContainsFunc(es, func(x space.Extent) bool {
+		return uint64(e.Start) < x.End() && uint64(x.Start) < e.End()
+	})
 }

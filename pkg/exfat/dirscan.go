@@ -28,10 +28,11 @@ type dirScan struct {
 	notes   []setNote
 	ends    []endNote
 
-	read  int64
-	files uint64
-	odd   int    // slots that look like anything but entries
-	were  string // the types that a set has on the disk, where they were hit
+	read     int64
+	files    uint64
+	variants int    // sets of which variants were looked for
+	odd      int    // slots that look like anything but entries
+	were     string // the types that a set has on the disk, where they were hit
 }
 
 // readPiece is how much of a directory is read at a time: up to its end mark,

@@ -167,7 +167,11 @@ func (c *checker) reportNote(r *vol.Report, n *setNote) {
 	loc.Range.Off, loc.Range.Len = w.slotOff(n.ref.dir, n.ref.slot), int64(max(1, n.ref.n))*entryLen
 	f := c.cat.Found(n.slug, loc)
 	f.Detail = n.detail
-	r.Found(f, c.ifSettled(n.ref.dir, n.ref.slot+max(1, n.ref.n)-1, c.noteFix(n)))
+	fix := c.ifSettled(n.ref.dir, n.ref.slot+max(1, n.ref.n)-1, c.noteFix(n))
+	if c.pending[n.ref] {
+		fix = nil
+	}
+	r.Found(f, fix)
 }
 
 // cleanUnits replaces what a name must not hold by an underscore.

@@ -2,28 +2,9 @@ package exfat
 
 import "github.com/fatkit/fatkit/pkg/space"
 
-// judge weighs what speaks for a stream, before it claims anything. Where the
-// checksum of its set is wrong, a field of the entry was hit: if something
-// like what it says fits the bitmap and the FAT, it is taken to have said that.
+// judge weighs what speaks for a stream, before it claims anything.
 func (w *walk) judge(s *stream) error {
 	ok, err := w.plausible(s)
-	if err != nil {
-		return err
-	}
-	if !s.sealed && s.kind == ofFile {
-		if !ok || s.fits {
-			mended, err := w.mend(s)
-			if err != nil {
-				return err
-			}
-			ok = ok || mended
-		}
-		if ok {
-			if err := w.mendAttribute(s); err != nil {
-				return err
-			}
-		}
-	}
 	switch {
 	case len(w.c.usurpers) > 0 && w.c.usurpers[w.slotOff(s.ref.dir, s.at)]:
 		s.trust = usurper
@@ -34,53 +15,150 @@ func (w *walk) judge(s *stream) error {
 	case !s.sealed:
 		s.trust = likely
 	}
-	return nil
+	return err
 }
 
-// mend looks for a flag or a length with which the clusters fit.
-func (w *walk) mend(s *stream) (bool, error) {
-	whole, err := w.reaches(s)
+// mend looks for what a stream may have said, where the checksum of its set is
+// wrong: a field of the entry was hit. All that is sound has its clusters by
+// now. If what it says does not fit, and something like it does, it is taken to
+// have said that.
+func (w *walk) mend(s *stream) error {
+	if s.sealed || s.kind != ofFile {
+		return nil
+	}
+	ok, err := w.fitting(s)
 	if err != nil {
-		return false, err
+		return err
 	}
-	flag := func(v *stream) bool {
-		v.mended, v.noFat = "no-fat-chain", !v.noFat
-		return s.noFat || !whole
-	}
-	length := func(v *stream) bool {
-		if v.mended = "length-exceeds-clusters"; v.valid > v.length {
-			v.mended = "valid-length"
+	if ok && s.isDir && s.length > 0 {
+		if ok, err = w.holdsEntries(s.start); err != nil {
+			return err
 		}
-		v.length = v.valid
-		v.need, _ = w.c.g.ClustersFor(v.length)
-		return s.valid != s.length && s.valid != 0
 	}
-	ways := []func(v *stream) bool{flag, length}
-	if s.fits {
-		ways = []func(v *stream) bool{length, flag}
+	vs := s.fits
+	if !ok {
+		more, err := w.variants(s)
+		if err != nil {
+			return err
+		}
+		vs = append(vs, more...)
 	}
-	for _, change := range ways {
-		v := *s
-		if !change(&v) || v.length == 0 {
+	for i := range vs {
+		if ok && !vs[i].sure(s) {
 			continue
 		}
-		ok, err := w.plausible(&v)
+		v := vs[i].of(s, w.c.g)
+		fits, err := w.fitting(&v)
 		if err != nil {
-			return false, err
+			return err
 		}
-		if ok {
+		if fits && v.length > 0 && v.isDir {
+			if fits, err = w.holdsEntries(v.start); err != nil {
+				return err
+			}
+		}
+		if fits && v.length > 0 {
 			*s = v
-			return true, nil
+			break
 		}
 	}
-	return false, nil
+	return w.mendAttribute(s)
+}
+
+// sure reports whether a variant is taken although what the entry says could
+// be, too: all that it says was written, and that is not what it says.
+func (v *variant) sure(s *stream) bool {
+	return v.length == s.valid && v.length != s.length && v.start == s.start && v.noFat == s.noFat && v.isDir == s.isDir
+}
+
+// of is a stream that says what v does.
+func (v *variant) of(s *stream, g *Geometry) stream {
+	x := *s
+	x.mended, x.start, x.length, x.noFat, x.isDir = v.slug, v.start, v.length, v.noFat, v.isDir
+	x.need, _ = g.ClustersFor(x.length)
+	return x
+}
+
+// variants are what a stream may have said by what its clusters show, where its
+// checksum does not help.
+func (w *walk) variants(s *stream) ([]variant, error) {
+	whole, err := w.reaches(s)
+	if err != nil {
+		return nil, err
+	}
+	var vs []variant
+	if s.noFat || !whole {
+		vs = append(vs, variant{"no-fat-chain", s.start, s.length, !s.noFat, s.isDir})
+	}
+	if s.valid != s.length && s.valid != 0 {
+		vs = append(vs, variant{lengthSlug(s), s.start, s.valid, s.noFat, s.isDir})
+	}
+	return vs, nil
+}
+
+func lengthSlug(s *stream) string {
+	if s.valid > s.length {
+		return "valid-length"
+	}
+	return "length-exceeds-clusters"
+}
+
+// maxVariants bounds of how many sets of a directory variants are looked for.
+const maxVariants = 256
+
+// hitVariants are what the entry of a stream may have said with which the
+// checksum of its set is right: its length what was written, or one bit of
+// first cluster, length, flags or attributes another.
+func (s *dirScan) hitVariants(x *stream) []variant {
+	if s.variants++; s.variants > maxVariants {
+		return nil
+	}
+	var vs []variant
+	try := func(v variant, change func(set entrySet)) {
+		if s.sealedIf(x.ref, change) {
+			vs = append(vs, v)
+		}
+	}
+	as := variant{"", x.start, x.length, x.noFat, x.isDir}
+	v := as
+	if v.length = x.valid; x.valid != x.length {
+		v.slug = lengthSlug(x)
+		try(v, func(set entrySet) { set.stream().put64(offDataLength, v.length) })
+	}
+	v = as
+	v.slug, v.isDir = "directory-attribute", !x.isDir
+	try(v, func(set entrySet) { set.file().put16(offAttributes, set.file().attributes()^attrDirectory) })
+	v = as
+	v.slug, v.noFat = "no-fat-chain", !x.noFat
+	try(v, func(set entrySet) { set.stream()[offSecFlags] ^= secNoFatChain })
+	for bit := range 64 {
+		v := as
+		v.slug, v.length = "length-exceeds-clusters", x.length^1<<bit
+		if v.length < x.valid {
+			continue
+		}
+		if v.length > x.length {
+			v.slug = "valid-length"
+		}
+		try(v, func(set entrySet) { set.stream().put64(offDataLength, v.length) })
+	}
+	for bit := range 32 {
+		v := as
+		v.slug, v.start = "start-invalid", x.start^1<<bit
+		try(v, func(set entrySet) { set.stream().put32(offFirstCluster, v.start) })
+	}
+	return vs
 }
 
 // reaches reports whether the FAT has as many clusters for a stream as it needs.
 func (w *walk) reaches(s *stream) (bool, error) {
+	if s.need > w.c.g.Clusters {
+		return false, nil
+	}
 	c := s.start
+	loop := loopFinder{}
 	for n := uint32(0); n < s.need; n++ {
-		if n > w.c.g.Clusters || !w.c.g.Valid(c) {
+		if !w.c.g.Valid(c) || loop.met(c) {
 			return false, nil
 		}
 		var err error
@@ -91,10 +169,23 @@ func (w *walk) reaches(s *stream) (bool, error) {
 	return true, nil
 }
 
+// loopFinder notices that a walk comes back to where it was, by Brent's method.
+type loopFinder struct{ mark, steps, power uint32 }
+
+func (l *loopFinder) met(c uint32) bool {
+	if c == l.mark && l.mark != 0 {
+		return true
+	}
+	if l.steps++; l.steps > l.power {
+		l.mark, l.power, l.steps = c, 2*l.power+1, 0
+	}
+	return false
+}
+
 // mendAttribute looks whether a file was a directory: then it holds entry sets
 // that are sound, and its lengths are as those of directories.
 func (w *walk) mendAttribute(s *stream) error {
-	if s.isDir || s.mended != "" || s.length == 0 || s.valid != s.length || s.length%uint64(w.c.g.ClusterSize) != 0 {
+	if s.isDir || s.mended != "" || !w.c.g.Valid(s.start) || s.length == 0 || s.valid != s.length || s.length%uint64(w.c.g.ClusterSize) != 0 {
 		return nil
 	}
 	ok, err := w.startsWithSet(s.start)
@@ -129,25 +220,28 @@ func (w *walk) startsWithSet(cl uint32) (bool, error) {
 // erased is what flash memory holds that was erased.
 const erased = 0xFF
 
-// holdsEntries reports whether a cluster may be part of a directory: what is
-// in use there has types of entries.
+// holdsEntries reports whether a cluster may be part of a directory: nearly all
+// up to an end mark has types of entries.
 func (w *walk) holdsEntries(cl uint32) (bool, error) {
 	b := make([]byte, min(w.c.g.ClusterSize, readPiece))
 	if _, err := w.c.d.ReadAt(b, w.c.g.ClusterOff(cl)); err != nil {
 		return false, err
 	}
-	for ; len(b) >= entryLen; b = b[entryLen:] {
-		switch e := entry(b[:entryLen]); e.kind() {
-		case typeEnd:
-			return true, nil
-		case typeBitmap, typeUpcase, typeLabel, typeFile, typeStream, typeName:
+	good, odd := 0, 0
+	for ; len(b) >= entryLen && b[0] != typeEnd; b = b[entryLen:] {
+		e := entry(b[:entryLen])
+		switch e.kind() | typeInUse {
+		case typeBitmap, typeUpcase, typeLabel, typeFile, typeGUID, typePadding, typeStream, typeName, typeVendor, typeVendAll:
+			good++
 		default:
-			if e.inUse() && (!e.isBenign() || e.kind() == erased) {
-				return false, nil
+			if e.inUse() && e.isBenign() && e.kind() != erased {
+				good++
+			} else {
+				odd++
 			}
 		}
 	}
-	return true, nil
+	return good >= 3*odd, nil
 }
 
 // overlap is a cluster that a stream for which all speaks could not have, and

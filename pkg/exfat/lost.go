@@ -68,6 +68,7 @@ type bitmapCompare struct {
 	unit              uint64 // next unit
 	used              uint64
 	lost, missed, bad tally
+	hole              dev.Range // where no data follows in the FAT
 	err               error
 }
 
@@ -147,6 +148,18 @@ func (c *checker) ownWord(unit uint64) uint64 {
 // nobodys sorts clusters that are in use and that nobody owns: with the bad
 // mark, used is what they must be.
 func (t *bitmapCompare) nobodys(cluster, n uint32) {
+	at := dev.Range{Off: t.c.g.FatOff() + int64(cluster)*4, Len: int64(n) * 4}
+	if t.hole.Intersect(at).Len != at.Len {
+		next := t.c.d.NextData(at.Off)
+		if next.Empty() {
+			next.Off = t.c.d.Size()
+		}
+		t.hole = dev.Range{Off: at.Off, Len: next.Off - at.Off}
+	}
+	if t.hole.End() >= at.End() {
+		t.lost.add(cluster, n) // the FAT has nothing there
+		return
+	}
 	for i := range n {
 		v, err := t.c.tab.get(cluster + i)
 		switch {

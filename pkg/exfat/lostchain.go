@@ -17,6 +17,7 @@ type lostClusters struct {
 	taken *space.Sparse       // by a repair
 	byRun map[uint32][]uint32 // runs by length: their first clusters
 	heads map[uint32][]uint32 // chains by length, those that end well
+	steps uint64              // how many clusters of chains were looked at
 }
 
 // maxAlike is how many runs or chains of one length are told apart. Among more
@@ -170,10 +171,13 @@ func (l *lostClusters) isFree(e space.Extent) bool {
 }
 
 // chain is the chain that the FAT makes from cluster cl on, if it stays among
-// the lost clusters and has n of them; of any length where n is 0.
+// the lost clusters and has n of them; of any length where n is 0. After a few
+// times as many steps as there are lost clusters it finds nothing any more, so
+// that a volume made for it cannot keep a check busy.
 func (l *lostClusters) chain(cl, n uint32) ([]space.Extent, error) {
 	var ch chain
-	for uint64(ch.n) < l.clusters && l.has(cl) {
+	for uint64(ch.n) < l.clusters && l.has(cl) && l.steps < 4*l.clusters {
+		l.steps++
 		ch.add(cl)
 		v, err := l.c.tab.get(cl)
 		if err != nil {

@@ -162,6 +162,10 @@ func (p *plain) dir(path string, cl []uint32) {
 			n := 1
 			if b[0]&0xE0 == 0xA0 {
 				n += int(b[1]) // benign, of a kind that is not known
+				if b[4]&1 != 0 {
+					p.stream(path+" (other)", b, b[4])
+				}
+				p.others(path, b[32:32*n])
 			}
 			b = b[32*n:]
 			continue
@@ -204,24 +208,29 @@ func (p *plain) set(dir string, s []byte, names map[string]bool) {
 	if f.length == 0 && (first != 0 || f.noFat) || f.valid > f.length || f.dir && (f.valid != f.length || f.length%uint64(p.cs) != 0) {
 		panic(fmt.Sprintf("%s: %+v from %d", path, f, first))
 	}
-	f.clusters = p.stream(path, st)
-	for i := 64 + (int(st[3])+14)/15*32; i < len(s); i += 32 {
-		if v := s[i : i+32]; v[0]&0xE0 == 0xE0 && v[1]&1 != 0 {
-			p.stream(path+" (vendor)", v)
-		}
-	}
+	f.clusters = p.stream(path, st, st[1])
+	p.others(path, s[64+(int(st[3])+14)/15*32:])
 	p.files[path] = f
 	if f.dir {
 		p.dir(path, f.clusters)
 	}
 }
 
+// others takes what benign secondary entries own.
+func (p *plain) others(path string, b []byte) {
+	for ; len(b) > 0; b = b[32:] {
+		if b[0]&0xE0 == 0xE0 && b[0] != 0xE0 && b[1]&1 != 0 {
+			p.stream(path+" (other)", b, b[1])
+		}
+	}
+}
+
 // stream is the clusters that an entry names.
-func (p *plain) stream(path string, e []byte) (out []uint32) {
+func (p *plain) stream(path string, e []byte, flags byte) (out []uint32) {
 	first, length := binary.LittleEndian.Uint32(e[20:]), binary.LittleEndian.Uint64(e[24:])
 	switch {
 	case length == 0:
-	case e[1]&2 == 0:
+	case flags&2 == 0:
 		out = p.chain(path, first, length)
 	default:
 		for i := range uint32((length + uint64(p.cs) - 1) / uint64(p.cs)) {

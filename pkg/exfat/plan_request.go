@@ -8,7 +8,6 @@ import (
 
 const (
 	minSector  = 1 << minSectorShift
-	maxSector  = 1 << maxSectorShift
 	maxCluster = 1 << maxClusterShift
 )
 

@@ -46,7 +46,7 @@ func chainProblems() []vol.Problem {
 	return []vol.Problem{
 		row("EXFAT-0001", "chain-broken", vol.SevError, "§4.1", "chain leads to a cluster that cannot be", "A FAT entry of the chain holds 0, a bad mark or a number that no cluster has.", end, rejoin, cut),
 		row("EXFAT-0002", "chain-loop", vol.SevError, "§4.1", "chain comes back to itself", "Following the chain never ends.", end, rejoin, cut),
-		row("EXFAT-0003", "start-invalid", vol.SevError, "§6.4.3", "first cluster cannot be", "The entry has a length, but its first cluster does not exist.", rejoin, repair(fixTruncate, "make it empty", vol.LossData)),
+		row("EXFAT-0003", "start-invalid", vol.SevError, "§6.4.3", "first cluster cannot be", "The entry has a length, but its first cluster does not exist, is free or belongs to another.", repair(fixSet, "set the one with which the checksum and the clusters fit", vol.LossNone), rejoin, repair(fixTruncate, "make it empty", vol.LossData)),
 		row("EXFAT-0004", "length-exceeds-clusters", vol.SevError, "§6.4.4", "length is more than the clusters hold", "What lies behind the end of the chain, or of the heap, is not there.", repair(fixSet, "set it to what was written; all of that is there", vol.LossNone), rejoin, cut),
 		row("EXFAT-0005", "clusters-beyond-length", vol.SevError, "§6.4.4", "chain goes on beyond the length", "The clusters behind the end hold nothing that the file has, unless the length is what is wrong.", repair(fixKeep, "make the file as long as its clusters: its entry was hit", vol.LossNone), repair(fixTruncate, "end the chain where the length ends and give the rest back", vol.LossNone)),
 		row("EXFAT-0006", "empty-with-clusters", vol.SevError, "§6.4.3", "empty file has a first cluster", "A card that was pulled out during a write leaves this; some devices reject the card for it.", repair(fixClear, "clear the first cluster", vol.LossNone)),
@@ -146,7 +146,7 @@ func setProblems() []vol.Problem {
 		row("EXFAT-0318", "vendor-guid", vol.SevInfo, "§7.8.4", "vendor entry without a GUID", "Nobody can tell whose it is. It is left alone."),
 		row("EXFAT-0319", "vendor-clusters", vol.SevError, "§7.9", "vendor allocation leads to clusters that cannot be", "Its clusters do not exist or belong to another.", repair(fixRemove, "remove the vendor entry", vol.LossMetadata)),
 		row("EXFAT-0320", "directory-garbage", vol.SevError, "§6", "directory holds something else", "Most of what lies there cannot be entries: its clusters were overwritten or erased.", repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
-		row("EXFAT-0321", "directory-attribute", vol.SevError, "§7.4.4", "directory is marked as a file", "The checksum of its set is wrong, and what it holds are entry sets that are whole.", repair(fixSet, "mark it as a directory", vol.LossNone)),
+		row("EXFAT-0321", "directory-attribute", vol.SevError, "§7.4.4", "attribute tells wrongly whether it is a directory", "The checksum of the set is wrong, and what the clusters hold shows what it is.", repair(fixSet, "correct the attribute", vol.LossNone)),
 		row("EXFAT-0322", "no-fat-chain", vol.SevError, "§6.4.2.2", "flag says the wrong way to find the clusters", "The checksum of the set is wrong. With the flag NoFatChain the other way the length, the FAT and the bitmap fit.", repair(fixSet, "correct the flag", vol.LossNone)),
 	}
 }

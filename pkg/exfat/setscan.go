@@ -3,6 +3,7 @@ package exfat
 import (
 	"bytes"
 
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -337,10 +338,11 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 	} else {
 		s.files++
 	}
-	if !sealed && x.valid != x.length {
-		x.fits = s.sealedIf(ref, func(set entrySet) { set.stream().put64(offDataLength, x.valid) })
+	if !sealed {
+		x.fits = s.hitVariants(&x)
 	}
 	s.streams = append(s.streams, x)
+	at := len(s.streams) - 1
 	for k := ref.slot + 2; k < ref.slot+ref.n; k++ {
 		v := s.slot(k)
 		if v.kind() == typeVendor || !v.isBenign() || !v.allocPossible() {
@@ -350,6 +352,9 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 		y.kind, y.name, y.sealed = ofOther, x.name, sealed
 		if v.kind() == typeVendAll {
 			y.kind = ofVendor
+		}
+		if !sealed && y.noFat {
+			s.streams[at].others = append(s.streams[at].others, space.Extent{Start: y.start, Len: y.need})
 		}
 		s.streams = append(s.streams, y)
 	}

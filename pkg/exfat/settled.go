@@ -50,6 +50,28 @@ func (w *walk) unsettled() error {
 	return nil
 }
 
+// pending finds the sets with a wrong checksum of which a stream does not fit.
+// Until that is mended, which gives them the right one, the checksum is left as
+// it is: that it is wrong is evidence.
+func (w *walk) pending() map[setRef]bool {
+	out := map[setRef]bool{}
+	add := func(s *stream) {
+		if !s.sealed {
+			out[s.ref] = true
+		}
+	}
+	for i := range w.shared {
+		add(&w.shared[i].stream)
+	}
+	for i := range w.twice {
+		add(&w.twice[i].stream)
+	}
+	for i := range w.faults {
+		add(&w.faults[i].stream)
+	}
+	return out
+}
+
 // isSettled reports whether slot of a directory is known to be one.
 func (w *walk) isSettled(dir, slot int32) bool { return w.settled == nil || slot < w.settled[dir] }
 

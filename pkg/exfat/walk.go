@@ -95,6 +95,9 @@ func (w *walk) run(ctx context.Context) error {
 			return nil
 		}
 		for _, st := range w.nextDoubted() {
+			if err := w.mend(&st); err != nil {
+				return err
+			}
 			if err := w.take(&st); err != nil {
 				return err
 			}
@@ -205,7 +208,7 @@ func (w *walk) takeScan(s *dirScan) error {
 		if err := w.judge(st); err != nil {
 			return err
 		}
-		if st.trust != trusted && st.length != 0 && w.c.g.Valid(st.start) {
+		if st.trust != trusted && (!st.sealed || st.length != 0 && w.c.g.Valid(st.start)) {
 			w.doubted = append(w.doubted, *st)
 			continue
 		}
@@ -220,6 +223,9 @@ func (w *walk) takeScan(s *dirScan) error {
 func (w *walk) take(s *stream) error {
 	fault := func(slug string, ch chain) {
 		w.faults = append(w.faults, streamFault{stream: *s, chain: ch, slug: slug})
+	}
+	if s.mended != "" {
+		w.mended[s.ref] = true
 	}
 	if s.length == 0 {
 		if s.start != 0 && s.kind != ofOther {
@@ -256,7 +262,6 @@ func (w *walk) take(s *stream) error {
 		w.fragmented++
 	}
 	if s.mended != "" {
-		w.mended[s.ref] = true
 		fault(s.mended, ch)
 	}
 	if err := w.noteEnd(s, ch); err != nil {

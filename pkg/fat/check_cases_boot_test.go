@@ -175,6 +175,16 @@ func fatalDamages() []damage {
 				l.put(off, noise(off, 32)...)
 			}
 		}),
+		fatal("fat-garbage", "zeros", "12 16", func(l *lab) {
+			for k := range l.fats {
+				l.put(l.fat0+int64(k)*l.fatLen+8, make([]byte, l.fatLen-8)...)
+			}
+		}),
+		fatal("fat-garbage", "noise", "12 16 32", func(l *lab) {
+			for k := range l.fats {
+				l.put(l.place(k, 10), noise(1, int(l.fatLen)-100)...)
+			}
+		}),
 		fatal("layout-doubtful", "moved", "16", func(l *lab) { l.boot16(14, 7) }),
 		fatal("layout-doubtful", "cluster size", "12 16", func(l *lab) { l.boot(13, 2) }),
 	}

@@ -51,8 +51,9 @@ func (l *lab) try(d *damage) (ok bool) {
 func TestManyDamages(t *testing.T) {
 	labs := map[string]*lab{"12": newLab(t, "12"), "16": newLab(t, "16"), "32": newLab(t, "32")}
 	all := damages()
-	for _, seed := range seeds(500, 6075) {
+	for _, seed := range seeds(400, 6075) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			kind := []string{"12", "12", "12", "16", "32"}[rnd.IntN(5)]
 			l := labs[kind].clone(t)
@@ -74,8 +75,9 @@ func TestManyDamages(t *testing.T) {
 // TestRandomBytes changes bytes of the metadata at random.
 func TestRandomBytes(t *testing.T) {
 	labs := map[string]*lab{"12": newLab(t, "12"), "16": newLab(t, "16"), "32": newLab(t, "32")}
-	for _, seed := range seeds(800, 7141, 9353) {
+	for _, seed := range seeds(600, 7141, 9353) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			kind := []string{"12", "12", "12", "16", "32"}[rnd.IntN(5)]
 			l := labs[kind].clone(t)

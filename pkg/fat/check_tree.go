@@ -33,6 +33,11 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 			Range: dev.Range{Off: w.slotOff(0, 0), Len: w.dirBytes(0)}}), nil)
 		return vol.ErrStop
 	}
+	if w.fatLooksLost() {
+		r.Found(c.cat.Found("fat-garbage", vol.At(c.g.FatOff(c.fat), c.g.FatBytes()),
+			vol.Detail("of %d chains %d come to an end", w.chains, w.sound)), nil)
+		return vol.ErrStop
+	}
 	if len(w.labels) > 0 {
 		c.label = w.labels[0].name[:]
 	}

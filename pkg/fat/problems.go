@@ -152,6 +152,9 @@ func tableProblems() []vol.Problem {
 				repair(fixChoose, "copy the FAT that fits best over the others; neither fits wholly", vol.LossData)}},
 		{Code: "FAT-0205", Slug: "tail-nonzero", Severity: vol.SevInfo, Title: "FAT entries behind the last cluster are not zero", Explain: "They belong to no cluster and are not read.", Source: src},
 		{Code: "FAT-0206", Slug: "bad-clusters", Severity: vol.SevInfo, Title: "clusters are marked as bad", Explain: "They are left out of use. On flash cards and in images the marks are often left over from a medium that is long gone.", Source: src},
+		{Code: "FAT-0207", Slug: "fat-garbage", Severity: vol.SevError, Title: "the FAT does not fit the directories at all",
+			Explain: "As good as no chain of a file or directory comes to an end: the FAT was overwritten, in all copies, or does not belong to these directories. Every repair would cut all files to nothing; so there is none. Contents of files that lie in one piece can still be found by their first clusters.",
+			Source:  src},
 	}
 }
 

@@ -74,6 +74,7 @@ type walk struct {
 	rootBroken        bool // its chain has no first cluster
 	rootFault         chain
 	rootEmpty         bool // nothing is in it
+	chains, sound     uint64
 	bytesRead         int64
 	progress          func(done, total int64)
 	done              int64
@@ -361,7 +362,7 @@ func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 	if err != nil {
 		return err
 	}
-	w.done += int64(ch.n)
+	w.count(ch)
 	switch {
 	case ch.end == endShared:
 		w.share(ch, owner{ref: f.ref, name: f.name, isDir: true, start: start})
@@ -387,6 +388,21 @@ func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 	w.dirs = append(w.dirs, d)
 	return nil
 }
+
+// count a chain that an entry leads to. One that runs into another says nothing.
+func (w *walk) count(ch chain) {
+	w.done += int64(ch.n)
+	switch ch.end {
+	case endShared:
+		return
+	case endEOC:
+		w.sound++
+	}
+	w.chains++
+}
+
+// fatLooksLost: of the chains that entries lead to as good as none has an end.
+func (w *walk) fatLooksLost() bool { return w.chains >= 4 && w.sound*20 < w.chains }
 
 // share notes that the chain of o ran into another.
 func (w *walk) share(ch chain, o owner) {
@@ -423,7 +439,7 @@ func (w *walk) takeFile(s *dirScan, k int, e dirEntry) error {
 	if err != nil {
 		return err
 	}
-	w.done += int64(ch.n)
+	w.count(ch)
 	if ch.frags > 1 {
 		w.fragmented++
 	}

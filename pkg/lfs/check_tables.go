@@ -2,6 +2,9 @@ package lfs
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -130,7 +133,7 @@ func (c *checker) takeOrphans(r *vol.Report) {
 			continue
 		}
 		if named[ino] || w.inodes[i].links > 0 {
-			r.Found(c.cat.Found("orphan-linked", vol.Location{Path: w.path(i), Cluster: w.index.nodes[w.inodes[i].node].addr}, vol.Detail("inode %d", ino)), nil)
+			w.at(i, "orphan-linked", nil, nil, "inode %d", ino)
 			continue
 		}
 		w.inodes[i].reached = true
@@ -154,34 +157,38 @@ func (c *checker) lostNodes() {
 // reportNotes turns what the walk noted into findings.
 func (c *checker) reportNotes(r *vol.Report) {
 	w := c.walk
-	paths := map[int32]string{}
 	for i := range w.notes {
 		n := &w.notes[i]
-		loc := vol.Location{Cluster: n.blk, Range: c.g.BlockRange(n.blk, 1)}
-		switch {
-		case n.blk == 0:
-			loc.Range.Off, loc.Range.Len = n.off, n.len
-		case n.len > 0 && n.off < c.g.BlockSize:
-			loc.Range.Off, loc.Range.Len = loc.Range.Off+n.off, n.len
-		case n.len > 0:
-			loc.Range.Off, loc.Range.Len = n.off, n.len
-		}
-		if n.inode >= 0 {
-			p, ok := paths[n.inode]
-			if !ok {
-				p = w.path(n.inode)
-				paths[n.inode] = p
-			}
-			if loc.Path = p; n.name != "" {
-				if p == "/" {
-					p = ""
-				}
-				loc.Path = p + "/" + n.name
-			}
-		}
-		f := c.cat.Found(n.slug, loc)
+		f := c.cat.Found(n.slug, c.noteAt(n))
 		f.Detail, f.Got, f.Want = n.detail, n.got, n.want
 		r.Found(f, nil)
 	}
-	w.notes = nil
+	for _, slug := range slices.Sorted(maps.Keys(w.noted)) {
+		for n := w.noted[slug]; n > maxNotes; n-- {
+			r.Found(c.cat.Found(slug, vol.Location{}), nil) // it is only counted
+		}
+	}
+	w.notes, w.noted = nil, map[string]int{}
+}
+
+// noteAt is the place of a note. Its bytes are in its block, or beyond any block
+// where it stands in one of the tables.
+func (c *checker) noteAt(n *note) vol.Location {
+	loc := vol.Location{Cluster: n.blk, Range: c.g.BlockRange(n.blk, 1)}
+	switch {
+	case n.blk == 0:
+		loc.Range.Off, loc.Range.Len = n.off, n.len
+	case n.len > 0 && n.off < c.g.BlockSize:
+		loc.Range.Off, loc.Range.Len = loc.Range.Off+n.off, n.len
+	case n.len > 0:
+		loc.Range.Off, loc.Range.Len = n.off, n.len
+	}
+	if n.inode < 0 {
+		return loc
+	}
+	loc.Path = c.walk.path(n.inode)
+	if n.name != "" {
+		loc.Path = strings.TrimSuffix(loc.Path, "/") + "/" + n.name
+	}
+	return loc
 }

@@ -46,7 +46,9 @@ func (w *walk) scanDentries(dir int32, blk uint32, base int64, d dentryBlock, pa
 		any = true
 		n := w.oneDentry(dir, blk, base, d, i)
 		if n == 0 {
-			i++
+			// What follows may be the rest of its name, which has no entries.
+			for i++; i < d.slots && d.used(i) && allZero(d.entry(i)); i++ {
+			}
 			continue
 		}
 		if e := d.entry(i); !inline {

@@ -98,35 +98,44 @@ func (w *walk) checkExtra(ino int32, b nodeBlock) {
 		}
 	}
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {
-		if words := int(b.xattrWords()); words > w.g.maxXattrWords(b) {
-			w.at(ino, "inode-inline-xattr", words, nil, "words; there is room for %d", w.g.maxXattrWords(b))
+		if words := int(b.xattrWords()); words == 0 || words > maxXattrWords(b) {
+			w.at(ino, "inode-inline-xattr", words, nil, "words; it can be 1 to %d", maxXattrWords(b))
 		}
 	}
 }
 
-// maxXattrWords is how many words of an inode may hold attributes: what is left
-// of the words after the extra attributes and the reserved one.
-func (g *Geometry) maxXattrWords(b nodeBlock) int {
-	return b.words() - g.extraWords(b) - inlineReserved - 1
+// maxXattrWords is how many words of an inode may hold attributes, [Linux]
+// include/linux/f2fs_fs.h MAX_INLINE_XATTR_SIZE: what all extra attributes, the
+// reserved word and the smallest inline directory leave.
+func maxXattrWords(b nodeBlock) int {
+	const smallest = 40 // bytes
+	return b.words() - maxExtraLen/4 - inlineReserved - smallest/4
 }
 
-// extraWords is how many words the extra attributes take, 0 where they cannot
-// be believed.
+// extraWords is how many words the extra attributes take: none where the volume
+// has no such, and where their length cannot be believed as many as its features
+// need.
 func (g *Geometry) extraWords(b nodeBlock) int {
 	n := b.extraLen()
-	if !g.Has(featExtraAttr) || n%4 != 0 || n > maxExtraLen {
+	switch {
+	case !b.hasExtra() || !g.Has(featExtraAttr):
 		return 0
+	case n%4 != 0 || n < 4 || n > maxExtraLen:
+		return extraLen(g.Features) / 4
 	}
 	return n / 4
 }
 
-// xattrWords is how many words at the end of an inode hold attributes.
+// xattrWords is how many words at the end of an inode are for attributes; the
+// usual number where what the inode says cannot be believed. [Linux] behaviour:
+// with the feature they are kept free even where there is no such attribute.
 func (g *Geometry) xattrWords(b nodeBlock) int {
 	if g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) {
-		if n := int(b.xattrWords()); n <= g.maxXattrWords(b) {
-			return n
+		n := int(b.xattrWords())
+		if n > maxXattrWords(b) || n == 0 && b.inline()&inlineXattr != 0 {
+			return defaultXattrWords
 		}
-		return defaultXattrWords
+		return n
 	}
 	if b.inline()&(inlineXattr|inlineDentry) != 0 {
 		return defaultXattrWords
@@ -134,11 +143,15 @@ func (g *Geometry) xattrWords(b nodeBlock) int {
 	return 0
 }
 
-// inlineArea is the part of an inode that holds inline data or entries.
-func (w *walk) inlineArea(b nodeBlock) []byte {
-	from := w.g.extraWords(b) + inlineReserved
-	to := b.words() - w.g.xattrWords(b)
-	return b[inodeAddrs+4*from : inodeAddrs+4*max(from, to)]
+// inlineArea is the part of an inode that holds inline data or entries;
+// inlineOff is where that starts.
+func (g *Geometry) inlineArea(b nodeBlock) []byte {
+	from, to := g.inlineOff(b), int64(inodeAddrs+4*(b.words()-g.xattrWords(b)))
+	return b[from:max(from, to)]
+}
+
+func (g *Geometry) inlineOff(b nodeBlock) int64 {
+	return int64(inodeAddrs + 4*(g.extraWords(b)+inlineReserved))
 }
 
 // checkInline looks at the flags for what is kept in the inode itself.
@@ -157,7 +170,7 @@ func (w *walk) checkInline(ino int32, b nodeBlock) {
 	if !data {
 		return
 	}
-	area := w.inlineArea(b)
+	area := w.g.inlineArea(b)
 	if x.size > uint64(len(area)) {
 		w.at(ino, "inode-inline", x.size, len(area), "the size is more than fits")
 	}
@@ -174,7 +187,7 @@ func (w *walk) takeContents(ino int32, n *node, b nodeBlock) {
 	case x.fileType() != modeFile && x.fileType() != modeDir && x.fileType() != modeSymlink:
 		return // the words of a device hold its number
 	case x.inline&inlineDentry != 0 && x.isDir():
-		w.scanDentries(ino, n.addr, int64(inodeAddrs), newDentryBlock(w.inlineArea(b)), 0, true)
+		w.scanDentries(ino, n.addr, w.g.inlineOff(b), newDentryBlock(w.g.inlineArea(b)), 0, true)
 		return
 	case x.inline&inlineData != 0 && !x.isDir() && b.word(w.g.extraWords(b)) == 0:
 		return
@@ -182,36 +195,34 @@ func (w *walk) takeContents(ino int32, n *node, b nodeBlock) {
 	from := w.g.extraWords(b)
 	slots := w.slotsOf(ino, max(0, b.words()-from-w.g.xattrWords(b)))
 	w.takeWords(ino, n, b[inodeAddrs+4*from:][:4*slots], 0)
-	w.takeChildren(ino, b, uint32(slots))
+	w.takeChildren(ino, b, uint64(slots))
 }
 
 // takeChildren follows the five nodes of an inode; page is the first block that
 // they lead to. Their places are fixed, [Linux] behaviour get_node_path().
-func (w *walk) takeChildren(ino int32, b nodeBlock, page uint32) {
+func (w *walk) takeChildren(ino int32, b nodeBlock, page uint64) {
 	per := uint32(w.g.per().nodeSlots())
-	step := uint32(w.slotsOf(ino, int(per)))
+	step := uint64(w.slotsOf(ino, int(per)))
 	for i := range uint32(2) {
-		w.follow(b.child(int(i)), ino, roleDirect, 1+i, page+i*step)
+		w.follow(b.child(int(i)), ino, roleDirect, 1+i, page)
+		page += step
 	}
-	page += 2 * step
 	for i := range uint32(2) {
-		w.follow(b.child(int(2+i)), ino, roleIndirect, 3+i*(per+1), page+i*step*per)
+		w.follow(b.child(int(2+i)), ino, roleIndirect, 3+i*(per+1), page)
+		page += step * uint64(per)
 	}
-	w.follow(b.child(4), ino, roleDouble, 3+2*(per+1), page+2*step*per)
+	w.follow(b.child(4), ino, roleDouble, 3+2*(per+1), page)
 }
 
-// takeXattrs checks the attributes in an inode, or keeps them until the rest of
-// the list, in a node, is read.
+// takeXattrs checks the attributes in an inode, and follows the list to the node
+// that has the rest.
 func (w *walk) takeXattrs(ino int32, b nodeBlock) {
 	n := 0
 	if b.inline()&inlineXattr != 0 {
 		n = w.g.xattrWords(b)
 	}
-	inline := b[inodeAddrs+4*(b.words()-n) : inodeAddrs+4*b.words()]
-	if nid := b.xattrNid(); nid != 0 {
-		w.xattrs[ino] = append([]byte{}, inline...)
-		w.follow(nid, ino, roleXattr, xattrPlace, 0)
-		return
-	}
-	w.checkXattrs(ino, w.index.nodes[w.inodes[ino].node].addr, inline)
+	nid := b.xattrNid()
+	part := b[inodeAddrs+4*(b.words()-n) : inodeAddrs+4*b.words()]
+	state := w.checkXattrs(ino, w.index.nodes[w.inodes[ino].node].addr, part, xattrNew, nid == 0)
+	w.follow(nid, ino, roleXattr, xattrPlace, uint64(uint32(state)))
 }

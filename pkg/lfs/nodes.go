@@ -56,7 +56,7 @@ type lead struct {
 	inode int32 // of the file, in walk.inodes
 	role  role
 	place uint32 // of the node in its file
-	page  uint32 // first block of the file that it leads to
+	page  uint64 // first block of the file that it leads to; of attributes their xattrState
 }
 
 // blockRef is a block to be read, and the number that its reader knows it by.

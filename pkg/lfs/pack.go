@@ -167,9 +167,10 @@ func (s *state) readVersions(d dev.Device) error {
 	return nil
 }
 
-// nodeSummaries reports whether the pack holds the summaries of the node logs:
-// a clean unmount writes them.
-func (s *state) nodeSummaries() bool { return s.cp.has(cpUmount) }
+// nodeSummaries reports whether the pack holds the summaries of the node logs,
+// [Linux] behaviour __exist_node_summaries(): a clean unmount writes them, and a
+// checkpoint of a volume that is mounted with the option fastboot.
+func (s *state) nodeSummaries() bool { return s.cp.has(cpUmount | cpFastboot) }
 
 // readSummaries reads the summaries of the logs, and the journals in them.
 func (s *state) readSummaries(d dev.Device) error {
@@ -265,7 +266,9 @@ func (s *state) natOverrides() map[uint32]natEntry {
 	m := map[uint32]natEntry{}
 	for i := 0; s.natJournal != nil && i < s.natJournal.count(); i++ {
 		nid, e := s.natJournal.nat(i)
-		m[nid] = e
+		if _, ok := m[nid]; !ok { // [Linux] behaviour: of two that are for the same the first counts
+			m[nid] = e
+		}
 	}
 	return m
 }

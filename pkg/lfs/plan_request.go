@@ -9,10 +9,8 @@ import (
 )
 
 const (
-	minBlock  = 1 << minLogBlock
-	maxBlock  = 1 << maxLogBlock
-	minSector = 1 << minLogSector
-	maxSector = 4096
+	minBlock = 1 << minLogBlock
+	maxBlock = 1 << maxLogBlock
 )
 
 // formatRequest is what the user asked for, checked as far as it can be

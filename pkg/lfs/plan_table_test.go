@@ -146,7 +146,8 @@ func TestPlanQuota(t *testing.T) {
 		if u32(at*1024+16) != id || u32(at*1024+16+24) != 2 || u32(at*1024+16+48) != 8192 || u32(28) != uint32(at) {
 			t.Errorf("id %d: the record is %x", id, f[at*1024:at*1024+88])
 		}
-		if usage, why := parseQuota(f, groupQuota); why != "" || usage[id] != (quotaUse{8192, 2}) || len(usage) != 1 {
+		blocks := func(n uint32) ([]byte, error) { return f[quotaBlock*int(n):][:quotaBlock], nil }
+		if usage, why, err := parseQuota(blocks, groupQuota); err != nil || why != "" || usage[id] != (quotaUse{8192, 2}) || len(usage) != 1 {
 			t.Errorf("id %d: read as %v, %s", id, usage, why)
 		}
 	}

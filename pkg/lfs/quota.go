@@ -15,8 +15,7 @@ const (
 	quotaRecord  = 72
 	quotaLeaf    = 16 // header of a leaf block
 	quotaVersion = 1
-	maxQuotaFile = 64 << 20 // bytes that are read of one
-	quotaInodes  = 24       // in a record
+	quotaInodes  = 24 // in a record
 	quotaSpace   = 48
 )
 
@@ -28,16 +27,19 @@ type quotaUse struct{ space, inodes uint64 }
 // checkQuotas holds the quota files against the inodes.
 func (c *checker) checkQuotas(r *vol.Report) error {
 	for kind, nid := range c.g.QuotaInos {
-		i, ok := c.walk.inodeOf(nid)
-		if nid == 0 || !ok {
+		if nid == 0 {
 			continue
 		}
-		file, err := c.quotaFile(i)
+		i, ok := c.walk.inodeOf(nid)
+		if !ok {
+			r.Found(c.cat.Found("quota-file", vol.Location{Path: textf("<quota %d>", kind)}, vol.Detail("inode %d is lost", nid)), nil)
+			continue
+		}
+		loc := vol.Location{Path: textf("<quota %d>", kind), Cluster: c.walk.index.nodes[c.walk.inodes[i].node].addr}
+		stored, why, err := parseQuota(c.newQuotaFile(i).at, kind)
 		if err != nil {
 			return err
 		}
-		loc := vol.Location{Path: textf("<quota %d>", kind), Cluster: c.walk.index.nodes[c.walk.inodes[i].node].addr}
-		stored, why := parseQuota(file, kind)
 		if why != "" {
 			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why)), nil)
 			continue
@@ -47,40 +49,68 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 	return nil
 }
 
-// quotaFile reads a quota file by the blocks that the walk met.
-func (c *checker) quotaFile(i int32) ([]byte, error) {
-	x := &c.walk.inodes[i]
-	buf := make([]byte, min(x.pages*uint64(c.g.BlockSize), maxQuotaFile))
+// quotaFile reads blocks of a quota file, which the walk has met. What it has no
+// block for is zeros.
+type quotaFile struct {
+	c     *checker
+	addrs map[uint64]uint32 // by page
+	block []byte            // the one that was read last
+	page  uint64
+}
+
+func (c *checker) newQuotaFile(i int32) *quotaFile {
+	f := &quotaFile{c: c, addrs: map[uint64]uint32{}, block: make([]byte, c.g.BlockSize), page: 1<<64 - 1}
 	for _, p := range c.walk.quota {
-		off := int64(p.page) * c.g.BlockSize
-		if p.inode != i || off+c.g.BlockSize > int64(len(buf)) {
-			continue
-		}
-		if _, err := c.d.ReadAt(buf[off:off+c.g.BlockSize], c.g.BlockOff(p.addr)); err != nil {
-			return nil, err
+		if p.inode == i {
+			f.addrs[p.page] = p.addr
 		}
 	}
-	return buf, nil
+	return f
+}
+
+// quotaBlocks gives block n of a quota file, as quotaFile.at does.
+type quotaBlocks func(n uint32) ([]byte, error)
+
+// at is block n of the file, nil where there is none; it is good until the next
+// call.
+func (f *quotaFile) at(n uint32) ([]byte, error) {
+	off := int64(n) * quotaBlock
+	page := uint64(off / f.c.g.BlockSize)
+	addr, ok := f.addrs[page]
+	if !ok {
+		return nil, nil
+	}
+	if page != f.page {
+		if _, err := f.c.d.ReadAt(f.block, f.c.g.BlockOff(addr)); err != nil {
+			return nil, err
+		}
+		f.page = page
+	}
+	return f.block[off%f.c.g.BlockSize:][:quotaBlock], nil
 }
 
 // parseQuota is the usage by id, or what is wrong with the file.
-func parseQuota(f []byte, kind int) (map[uint32]quotaUse, string) {
-	if len(f) < 2*quotaBlock {
-		return nil, "it is too short"
+func parseQuota(at quotaBlocks, kind int) (map[uint32]quotaUse, string, error) {
+	head, err := at(0)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case head == nil:
+		return nil, "it is too short", nil
 	}
-	if m := binary.LittleEndian.Uint32(f); m != quotaMagic(kind) {
-		return nil, textf("magic number %#x, should be %#x", m, quotaMagic(kind))
+	if m := binary.LittleEndian.Uint32(head); m != quotaMagic(kind) {
+		return nil, textf("magic number %#x, should be %#x", m, quotaMagic(kind)), nil
 	}
-	if v := binary.LittleEndian.Uint32(f[4:]); v != quotaVersion {
-		return nil, textf("version %d", v)
+	if v := binary.LittleEndian.Uint32(head[4:]); v != quotaVersion {
+		return nil, textf("version %d", v), nil
 	}
-	q := &quotaTree{f: f, seen: map[uint32]bool{}, use: map[uint32]quotaUse{}}
-	q.walk(1, 0)
-	return q.use, q.bad
+	q := &quotaTree{at: at, seen: map[uint32]bool{}, use: map[uint32]quotaUse{}}
+	err = q.walk(1, 0)
+	return q.use, q.bad, err
 }
 
 type quotaTree struct {
-	f    []byte
+	at   quotaBlocks
 	seen map[uint32]bool
 	use  map[uint32]quotaUse
 	bad  string
@@ -88,25 +118,33 @@ type quotaTree struct {
 
 // walk goes through block n of the tree; leaves are below the fourth level. A
 // block that is met twice, which only leaves may be, is read once.
-func (q *quotaTree) walk(n uint32, depth int) {
-	if int64(n+1)*quotaBlock > int64(len(q.f)) {
-		q.bad = textf("block %d of the tree does not exist", n)
-		return
-	}
+func (q *quotaTree) walk(n uint32, depth int) error {
 	if q.seen[n] {
-		return
+		return nil
 	}
 	q.seen[n] = true
-	b := q.f[n*quotaBlock : (n+1)*quotaBlock]
-	if depth == quotaDepth {
+	b, err := q.at(n)
+	switch {
+	case err != nil:
+		return err
+	case b == nil:
+		q.bad = textf("block %d of the tree does not exist", n)
+		return nil
+	case depth == quotaDepth:
 		q.leaf(b)
-		return
+		return nil
 	}
+	b = append([]byte{}, b...) // its children are read into the same place
 	for i := 0; i < quotaBlock; i += 4 {
-		if next := binary.LittleEndian.Uint32(b[i:]); next != 0 {
-			q.walk(next, depth+1)
+		next := binary.LittleEndian.Uint32(b[i:])
+		if next == 0 {
+			continue
+		}
+		if err := q.walk(next, depth+1); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (q *quotaTree) leaf(b []byte) {

@@ -15,6 +15,7 @@ func TestSuite(t *testing.T) {
 		Driver:   Driver(),
 		Sizes:    map[string]int64{"f2fs": 64 << 20},
 		ReadOnly: true,
+		Reserve:  true,
 		Damage: map[string]func(dev.Device) error{
 			"root inode": func(d dev.Device) error {
 				first, _, err := readSupers(d)

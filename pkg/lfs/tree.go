@@ -1,6 +1,10 @@
 package lfs
 
-import "sort"
+import (
+	"slices"
+	"sort"
+	"strings"
+)
 
 // tree settles what follows from all entries together: link counts, parents,
 // equal names, and what can be reached from the root.
@@ -8,7 +12,7 @@ func (w *walk) tree() error {
 	sortByKey(w.entries, func(e *dirEntry) uint32 { return e.hash })
 	sortByKey(w.entries, func(e *dirEntry) uint32 { return uint32(e.dir) })
 	for i := range w.entries {
-		w.link(&w.entries[i])
+		w.link(int32(i))
 	}
 	if err := w.twins(); err != nil {
 		return err
@@ -21,32 +25,35 @@ func (w *walk) tree() error {
 }
 
 func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
-	d := newDentryShape(int(w.g.BlockSize))
-	off := int64(d.entries) + int64(e.off)*dentryLen
-	if w.inodes[e.dir].inline&inlineDentry != 0 {
-		off = 0
+	n := note{slug: slug, inode: e.dir, blk: e.blk, detail: textf(format, args...)}
+	if w.enough(slug) {
+		w.note(n)
+		return
 	}
-	w.note(note{slug: slug, inode: e.dir, name: w.entryName(e), blk: e.blk, off: off, len: dentryLen, detail: textf(format, args...)})
+	if d, base, err := w.dentriesOf(e); err == nil && int(e.off) < d.slots {
+		n.name = printable(d.name(int(e.off), int(e.nameLen)))
+		n.off, n.len = base+int64(d.entries+dentryLen*int(e.off)), dentryLen
+	}
+	w.note(n)
+}
+
+// dentriesOf reads the block that an entry is in again, and gives the part that
+// holds entries and where that starts.
+func (w *walk) dentriesOf(e *dirEntry) (dentryBlock, int64, error) {
+	b, err := readBlock(w.d, w.g, e.blk)
+	if w.inodes[e.dir].inline&inlineDentry != 0 {
+		return newDentryBlock(w.g.inlineArea(nodeBlock(b))), w.g.inlineOff(nodeBlock(b)), err
+	}
+	return newDentryBlock(b), 0, err
 }
 
 // entryName reads the name of an entry again.
 func (w *walk) entryName(e *dirEntry) string {
-	return printable(w.nameBytes(e))
-}
-
-func (w *walk) nameBytes(e *dirEntry) []byte {
-	b, err := readBlock(w.d, w.g, e.blk)
-	if err != nil {
-		return nil
+	d, _, err := w.dentriesOf(e)
+	if err != nil || int(e.off) >= d.slots {
+		return ""
 	}
-	d := newDentryBlock(b)
-	if w.inodes[e.dir].inline&inlineDentry != 0 {
-		d = newDentryBlock(w.inlineArea(nodeBlock(b)))
-	}
-	if int(e.off) >= d.slots {
-		return nil
-	}
-	return d.name(int(e.off), int(e.nameLen))
+	return printable(d.name(int(e.off), int(e.nameLen)))
 }
 
 // kindOf is the type in a directory entry for a mode.
@@ -71,7 +78,8 @@ func kindOf(mode uint16) byte {
 }
 
 // link counts an entry for the inode that it leads to.
-func (w *walk) link(e *dirEntry) {
+func (w *walk) link(at int32) {
+	e := &w.entries[at]
 	i, ok := w.inodeOf(e.ino)
 	if !ok || e.ino < rootIno {
 		w.entryNote(e, "dentry-ino", "%d", e.ino)
@@ -86,7 +94,7 @@ func (w *walk) link(e *dirEntry) {
 		return
 	}
 	if x.names++; x.names == 1 {
-		x.dir = e.dir
+		x.dir, x.entry = e.dir, at
 	}
 	if x.isDir() {
 		w.inodes[e.dir].subdirs++
@@ -244,36 +252,36 @@ func (w *walk) judgeDir(i int32, x *inode) {
 	}
 }
 
-// path of an inode, by the names that lead to it.
+// path of an inode, by the first names that lead to it.
 func (w *walk) path(i int32) string {
-	s := ""
-	for depth := 0; i >= 0 && w.inodes[i].nid != rootIno; depth++ {
-		e := w.entryOf(i)
-		if e == nil || depth > 4096 {
-			return textf("<inode %d>%s", w.inodes[i].nid, s)
-		}
-		s = "/" + w.entryName(e) + s
-		i = w.inodes[i].dir
-	}
-	if s == "" {
+	if w.inodes[i].nid == rootIno {
 		return "/"
 	}
-	return s
+	names := []string{}
+	up, head := i, ""
+	for w.inodes[up].nid != rootIno {
+		x := &w.inodes[up]
+		p, ok := w.paths[up]
+		if !ok && (x.dir < 0 || len(names) > maxPathDepth) { // a directory may be its own ancestor
+			p, ok = textf("<inode %d>", x.nid), true
+		}
+		if ok {
+			head = p
+			break
+		}
+		names = append(names, w.entryName(&w.entries[x.entry]))
+		up = x.dir
+	}
+	slices.Reverse(names)
+	p := strings.Join(append([]string{head}, names...), "/")
+	if w.inodes[i].isDir() {
+		w.paths[i] = p
+	}
+	return p
 }
 
-// entryOf is the first entry that leads to an inode.
-func (w *walk) entryOf(i int32) *dirEntry {
-	dir := w.inodes[i].dir
-	if dir < 0 {
-		return nil
-	}
-	for from := w.entriesOf(dir); from < len(w.entries) && w.entries[from].dir == dir; from++ {
-		if w.entries[from].ino == w.inodes[i].nid {
-			return &w.entries[from]
-		}
-	}
-	return nil
-}
+// maxPathDepth is how many directories a path has at most.
+const maxPathDepth = 4096
 
 // entriesOf is the position of the first entry of a directory, among all.
 func (w *walk) entriesOf(dir int32) int {

@@ -28,7 +28,7 @@ type inode struct {
 	extSeen                  uint32 // blocks of the extent that fit the map
 
 	names, subdirs uint32 // entries that lead to it; directories among its own
-	dir            int32  // the inode of the first entry's directory, -1 for none
+	dir, entry     int32  // the first entry, and the inode of its directory, -1 for none
 	dots           byte   // of a directory: 1 has ".", 2 has ".."
 	up             uint32 // what its .. says
 	deepest        uint32 // level in use, plus 1
@@ -60,8 +60,9 @@ type pointer struct {
 
 // filePage is a block of a file that is to be read.
 type filePage struct {
-	addr, page uint32
-	inode      int32
+	page  uint64
+	addr  uint32
+	inode int32
 }
 
 // walk reads all nodes in order of address, one kind after another: inodes,
@@ -85,13 +86,13 @@ type walk struct {
 	segNode     *space.Map
 	reserved    uint64 // pointers that count as blocks and have none
 	notes       []note
-	dropped     int // notes beyond the bound
+	noted       map[string]int // how many of each row
 	pointers    []pointer
 	dirBlocks   []filePage
 	quota       []filePage
 	entries     []dirEntry
 	leads       []lead
-	xattrs      map[int32][]byte // inline part of inodes that have a node for the rest
+	paths       map[int32]string // of directories, as far as they were asked for
 	bytesRead   int64
 	files       uint64
 	dirs        uint64
@@ -102,21 +103,24 @@ type walk struct {
 
 func newWalk(ctx context.Context, d dev.Device, s *state, sit *segments, uuid []byte) *walk {
 	return &walk{
-		ctx: ctx, d: d, g: s.g, s: s, sit: sit, seed: inodeSeed(uuid), hash: maphash.MakeSeed(), xattrs: map[int32][]byte{},
+		ctx: ctx, d: d, g: s.g, s: s, sit: sit, seed: inodeSeed(uuid), hash: maphash.MakeSeed(), noted: map[string]int{}, paths: map[int32]string{},
 		claimed: space.NewSparse(s.g.MainBlocks()), segData: space.NewMap(s.g.MainSegments), segNode: space.NewMap(s.g.MainSegments),
 	}
 }
 
-// maxNotes bounds how much is kept of a volume that is damaged throughout.
-const maxNotes = 100_000
+// maxNotes bounds how much is kept of a row on a volume that is damaged
+// throughout. What is beyond is counted.
+const maxNotes = 10_000
 
 func (w *walk) note(n note) {
-	if len(w.notes) >= maxNotes {
-		w.dropped++
-		return
+	if w.noted[n.slug]++; w.noted[n.slug] <= maxNotes {
+		w.notes = append(w.notes, n)
 	}
-	w.notes = append(w.notes, n)
 }
+
+// enough tells whether of a row no more will be kept, so that nobody needs to
+// find out the rest of what a note would say.
+func (w *walk) enough(slug string) bool { return w.noted[slug] >= maxNotes }
 
 // claim takes the block at addr, which must be ValidMain, for one owner.
 func (w *walk) claim(addr uint32, ino int32, isNode bool) bool {
@@ -164,7 +168,7 @@ func (w *walk) run() error {
 }
 
 // follow adds the node nid, which inode ino leads to, to those to be read.
-func (w *walk) follow(nid uint32, ino int32, r role, place, page uint32) {
+func (w *walk) follow(nid uint32, ino int32, r role, place uint32, page uint64) {
 	if nid == 0 {
 		return
 	}
@@ -212,20 +216,19 @@ func (w *walk) takeNode(l *lead, b nodeBlock) error {
 	x := &w.inodes[l.inode]
 	x.counted++
 	per := uint32(w.g.per().nodeSlots())
-	step := uint32(w.slotsOf(l.inode, int(per)))
+	step := uint64(w.slotsOf(l.inode, int(per)))
 	switch l.role {
 	case roleXattr:
-		w.checkXattrs(l.inode, n.addr, append(w.xattrs[l.inode], b[:len(b)-footerLen]...))
-		delete(w.xattrs, l.inode)
+		w.checkXattrs(l.inode, n.addr, b[:len(b)-footerLen], xattrState(int32(l.page)), true)
 	case roleDirect:
 		w.takeWords(l.inode, n, b[:4*step], l.page)
 	case roleIndirect:
 		for i := uint32(0); i < per; i++ {
-			w.follow(b.slot(int(i)), l.inode, roleDirect, l.place+1+i, l.page+i*step)
+			w.follow(b.slot(int(i)), l.inode, roleDirect, l.place+1+i, l.page+uint64(i)*step)
 		}
 	case roleDouble:
 		for i := uint32(0); i < per; i++ {
-			w.follow(b.slot(int(i)), l.inode, roleIndirect, l.place+1+i*(per+1), l.page+i*step*per)
+			w.follow(b.slot(int(i)), l.inode, roleIndirect, l.place+1+i*(per+1), l.page+uint64(i)*step*uint64(per))
 		}
 	}
 	return w.flushFull()
@@ -249,7 +252,7 @@ func (w *walk) slotsOf(ino int32, n int) int {
 
 // takeWords takes the pointers in b, from block page of the file on. Holes are
 // most of what nodes hold, so they are skipped in large steps.
-func (w *walk) takeWords(ino int32, n *node, b []byte, page uint32) {
+func (w *walk) takeWords(ino int32, n *node, b []byte, page uint64) {
 	const step = 64
 	for i := 0; i < len(b); {
 		if i+step <= len(b) && allZero(b[i:i+step]) {
@@ -258,14 +261,14 @@ func (w *walk) takeWords(ino int32, n *node, b []byte, page uint32) {
 		}
 		for end := min(i+step, len(b)); i < end; i += 4 {
 			if a := binary.LittleEndian.Uint32(b[i:]); a != nullAddr {
-				w.takePointer(ino, n, uint16(i/4), page+uint32(i/4), a)
+				w.takePointer(ino, n, uint16(i/4), page+uint64(i/4), a)
 			}
 		}
 	}
 }
 
 // takePointer takes one pointer of a file that is no hole.
-func (w *walk) takePointer(ino int32, n *node, slot uint16, page, addr uint32) {
+func (w *walk) takePointer(ino int32, n *node, slot uint16, page uint64, addr uint32) {
 	x := &w.inodes[ino]
 	switch {
 	case addr == newAddr:
@@ -287,14 +290,14 @@ func (w *walk) takePointer(ino int32, n *node, slot uint16, page, addr uint32) {
 			w.point(pointer{addr: addr, nid: n.nid, inode: ino, slot: slot, version: n.version})
 		}
 		if x.isDir() {
-			w.dirBlocks = append(w.dirBlocks, filePage{addr, page, ino})
+			w.dirBlocks = append(w.dirBlocks, filePage{page, addr, ino})
 		} else if w.isQuota(x.nid) {
-			w.quota = append(w.quota, filePage{addr, page, ino})
+			w.quota = append(w.quota, filePage{page, addr, ino})
 		}
 	}
 	x.counted++
-	x.pages = max(x.pages, uint64(page)+1)
-	if page >= x.extAt && page-x.extAt < x.extLen && addr == x.extBlk+(page-x.extAt) {
+	x.pages = max(x.pages, page+1)
+	if at := page - uint64(x.extAt); at < uint64(x.extLen) && addr == x.extBlk+uint32(at) {
 		x.extSeen++
 	}
 }

@@ -3,41 +3,58 @@ package lfs
 import "encoding/binary"
 
 // Extended attributes, [Linux] fs/f2fs/xattr.h as layout: a header, then
-// entries up to a zero word.
+// entries up to a zero word. The list begins in the inode, if that has room for
+// it, and goes on in a node.
 const (
 	xattrMagic     = 0xF2F52011
 	xattrHeaderLen = 24
 	xattrEntryLen  = 4 // index, length of the name, length of the value
 )
 
-// checkXattrs walks the list of attributes in area, the inline part followed by
-// the node's.
-func (w *walk) checkXattrs(ino int32, blk uint32, area []byte) {
-	if len(area) < xattrHeaderLen || allZero(area) {
-		return
+// xattrState is how far a list was read: how many bytes of the next part belong
+// to an entry that began before, or one of these.
+type xattrState int32
+
+const (
+	xattrNew   xattrState = -1 - iota // the header comes next
+	xattrEnded                        // what is left must be zeros
+	xattrBad                          // a fault was noted, and the rest is not looked at
+)
+
+// checkXattrs walks through a part of a list of attributes. The last part must
+// end the list, or be full.
+func (w *walk) checkXattrs(ino int32, blk uint32, part []byte, s xattrState, last bool) xattrState {
+	bad := func(slug string, off int) xattrState {
+		w.note(note{slug: slug, inode: ino, blk: blk, detail: textf("at byte %d of the attributes there", off)})
+		return xattrBad
 	}
-	bad := func(slug string, off int) {
-		w.note(note{slug: slug, inode: ino, blk: blk, detail: textf("at byte %d of the attributes", off)})
-	}
-	if binary.LittleEndian.Uint32(area) != xattrMagic {
-		bad("xattr-magic", 0)
-		return
-	}
-	for at := xattrHeaderLen; ; {
-		if at+xattrEntryLen > len(area) {
-			return // the area is full
+	at := int(s)
+	switch {
+	case s == xattrBad:
+		return s
+	case s == xattrEnded:
+		if !allZero(part) {
+			return bad("xattr-list", 0)
 		}
-		if binary.LittleEndian.Uint32(area[at:]) == 0 {
-			if !allZero(area[at:]) {
-				bad("xattr-list", at)
+		return s
+	case s == xattrNew && (len(part) < xattrHeaderLen || allZero(part)):
+		return s
+	case s == xattrNew && binary.LittleEndian.Uint32(part) != xattrMagic:
+		return bad("xattr-magic", 0)
+	case s == xattrNew:
+		at = xattrHeaderLen
+	}
+	for at+xattrEntryLen <= len(part) {
+		if binary.LittleEndian.Uint32(part[at:]) == 0 {
+			if !allZero(part[at:]) {
+				return bad("xattr-list", at)
 			}
-			return
+			return xattrEnded
 		}
-		n := xattrEntryLen + int(area[at+1]) + int(binary.LittleEndian.Uint16(area[at+2:]))
-		if n = (n + 3) &^ 3; at+n > len(area) {
-			bad("xattr-list", at)
-			return
-		}
-		at += n
+		at += (xattrEntryLen + int(part[at+1]) + int(binary.LittleEndian.Uint16(part[at+2:])) + 3) &^ 3
 	}
+	if last && at > len(part) {
+		return bad("xattr-list", len(part))
+	}
+	return xattrState(at - len(part))
 }

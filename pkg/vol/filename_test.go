@@ -15,7 +15,7 @@ func TestEncodeName(t *testing.T) {
 		}
 	}
 	for name, why := range map[string]string{
-		"": "it is empty", ".": "reserved", "..": "reserved", "\xff": "no UTF-8", "a.": "ends in a period", "a ": "ends in a period or a space",
+		"": "it is empty", ".": "reserved", "..": "reserved", "\xff": "no UTF-8", "a.": "ends in a period", "a" + " ": "ends in a period or a space",
 		strings.Repeat("x", 256): "256 UTF-16 units, more than 255", strings.Repeat("😀", 128): "256 UTF-16 units",
 		"a/b": `'/' must not`, "a\x1Fb": `'\x1f' must not`, `a"`: "must not", "*": "must not", "C:": "must not", "<>": "must not", "?": "must not", `a\b`: "must not", "|": "must not",
 	} {

@@ -1,0 +1,178 @@
+package lfs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// labFeatures are all that change what a check sees.
+const labFeatures = "extra_attr,inode_checksum,sb_checksum,flexible_inline_xattr,inode_crtime,quota,project_quota,lost_found,casefold,compression"
+
+// lab is a small volume that has one of everything, by name.
+type lab struct {
+	*builder
+	at map[string]*built
+}
+
+func newLab(t testing.TB, features string) *lab {
+	t.Helper()
+	return fillLab(newBuilder(t, 64<<20, vol.FormatOptions{Features: features, Label: "LAB"}))
+}
+
+// fillLab makes the files and writes them.
+func fillLab(m *builder) *lab {
+	m.t.Helper()
+	l := fill(m)
+	l.finish()
+	return l
+}
+
+// fill makes the files.
+func fill(m *builder) *lab {
+	m.t.Helper()
+	l := &lab{builder: m, at: map[string]*built{}}
+	add := func(name string, f file) { l.at[name] = m.file(m.root, name, f) }
+	add("plain", file{pages: []uint32{0, 1, 2, 3}})
+	add("inline", file{inline: []byte("hello, inline")})
+	add("empty", file{})
+	per := uint32(m.g.per().nodeSlots())
+	inode := uint32(m.g.per().inodeSlots())
+	add("direct", file{pages: []uint32{0, inode + 5, inode + per + 7}})
+	add("indirect", file{pages: []uint32{0, inode + 2*per + 9, inode + 3*per, inode + 2*per + per*per + 3}})
+	add("double", file{pages: []uint32{inode + 2*per + 2*per*per + 1, inode + 2*per + 3*per*per + 17}})
+	add("link", file{mode: modeSymlink, pages: []uint32{0}, size: 20})
+	add("short link", file{mode: modeSymlink, inline: []byte("/there")})
+	add("fifo", file{mode: modeFIFO})
+	add("socket", file{mode: modeSocket})
+	add("device", file{mode: modeChar, change: func(n nodeBlock) { n.putWord(m.g.extraWords(n), 0x0103) }})
+	add("kept", file{pages: []uint32{0}, reserved: []uint32{1, 2, 3}, size: 100, change: func(n nodeBlock) { n[inodeAdvise] = adviseKeepSize }})
+	add("pinned", file{pages: []uint32{0, 1}, size: 100, change: func(n nodeBlock) { n[inodeInline] |= inlinePinned }})
+	add("attributes", file{pages: []uint32{0}, xattrs: xattr(1, "colour", []byte("blue"))})
+	add("more attributes", file{xattrs: xattr(1, "colour", []byte("blue")), more: xattr(1, "long", make([]byte, 900))})
+	add("extent", file{pages: []uint32{0, 1, 2}, change: func(n nodeBlock) {
+		n.put32(inodeExtent+4, m.next[warmData])
+		n.put32(inodeExtent+8, 3)
+	}})
+	if m.g.Has(featCompression) {
+		l.at["compressed"] = m.compressed(m.root, "compressed")
+	}
+	dir := m.dir(m.root, "dir")
+	l.at["dir"] = dir
+	l.at["inner"] = m.file(dir, "inner", file{inline: []byte("inner")})
+	twice := m.file(dir, "twice", file{inline: []byte("two names"), links: 2})
+	l.at["twice"] = twice
+	m.root.enter("twice too", twice.ino, typeFile)
+	l.at["small"] = m.inlineDir(m.root, "small")
+	l.at["small file"] = m.file(l.at["small"], "small file", file{})
+	many := m.dir(m.root, "many")
+	l.at["many"] = many
+	for i := range 600 {
+		m.file(many, fmt.Sprintf("a name that takes four slots %d", i), file{})
+	}
+	return l
+}
+
+// newOrphans is a lab with a file that was deleted while it was open, and a list
+// of orphans that has it, or the inodes given.
+func newOrphans(t testing.TB, list ...uint32) *lab {
+	t.Helper()
+	l := fill(newBuilder(t, 64<<20, vol.FormatOptions{}))
+	x := l.file(l.root, "", file{pages: []uint32{0, 1}, change: func(n nodeBlock) { n.put32(inodeLinks, 0) }})
+	l.at["orphan"] = x
+	l.orphans = append([]uint32{x.ino}, list...)
+	l.finish()
+	return l
+}
+
+// compressed is a file with a cluster that is compressed, and one that is not.
+func (m *builder) compressed(dir *built, name string) *built {
+	x := m.file(dir, name, file{pages: []uint32{1, 2, 4, 5, 6, 7}, reserved: []uint32{3}, change: func(n nodeBlock) {
+		n.put32(inodeFlags, flagCompressed)
+		n[inodeLogCluster] = 2
+		n.put64(inodeComprBlocks, 1)
+	}})
+	x.point(0, compressAddr)
+	return x
+}
+
+// check runs a check, and holds it to changing nothing.
+func (m *builder) check() *vol.Result {
+	m.t.Helper()
+	return checked(m.t, m.d)
+}
+
+func checked(t testing.TB, d dev.Device) *vol.Result {
+	t.Helper()
+	trace := devtest.NewTrace(d)
+	res, err := vol.Fsck(context.Background(), trace, Driver(), vol.CheckOptions{}, nil, nil)
+	if err != nil {
+		t.Fatalf("check: %v", err)
+	}
+	for _, o := range trace.Ops() {
+		if o.Kind == devtest.Write || o.Kind == devtest.Zero {
+			t.Errorf("the check did %v", o)
+		}
+	}
+	return res
+}
+
+// found lists what a check found, as slug, place and path.
+func found(res *vol.Result) []string {
+	var out []string
+	for _, o := range res.Outcomes {
+		out = append(out, fmt.Sprintf("%s %v %s %s", o.Slug, o.Loc.Range, o.Loc.Path, o.Message()))
+	}
+	return out
+}
+
+// slugs are the rows that were found, each once, in order of name.
+func slugs(res *vol.Result) []string {
+	var out []string
+	for _, o := range res.Outcomes {
+		out = append(out, o.Slug)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// TestLabIsClean: a volume that has everything has nothing wrong with it, on
+// blocks of every size and with all features.
+func TestLabIsClean(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		size    int64
+		cluster int64
+		o       vol.FormatOptions
+		info    string // the one finding that there may be
+	}{
+		{name: "plain", size: 64 << 20},
+		{name: "features", size: 64 << 20, o: vol.FormatOptions{Features: labFeatures}},
+		{name: "extra_attr", size: 64 << 20, o: vol.FormatOptions{Features: "extra_attr"}},
+		{name: "sections", size: 256 << 20, o: vol.FormatOptions{SegmentsPerSection: ptr(2), SectionsPerZone: ptr(2)}},
+		{name: "8 KiB", size: 256 << 20, cluster: 8192, info: "sb-page-size"},
+		{name: "16 KiB", size: 512 << 20, cluster: 16384, o: vol.FormatOptions{Features: labFeatures}, info: "sb-page-size"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.o.ClusterSize = c.cluster
+			l := fillLab(newBuilder(t, c.size, c.o))
+			res := l.check()
+			if got := slugs(res); strings.Join(got, " ") != c.info {
+				t.Errorf("found %q", found(res))
+			}
+			if res.Stats.Files == 0 || res.Stats.Directories < 3 || res.Stopped {
+				t.Errorf("stats are %+v", res.Stats)
+			}
+			scan, err := mountScan(context.Background(), l.d, vol.ScanOptions{})
+			if err != nil || len(scan.Reasons) > 0 != (c.info != "") || scan.Dirty {
+				t.Errorf("mount-scan says %+v, %v", scan, err)
+			}
+		})
+	}
+}
