@@ -153,9 +153,12 @@ func fatalInjuries() []injury {
 			return spot{path: "/"}
 		}},
 		{slug: "bitmap-none", name: "something else", stays: true, hit: func(l *lab) spot {
-			l.put(l.bitPlace(2), bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 0xFF}, 4)...)
+			l.bit(l.root, false)
+			c := l.cells("/HELLO.TXT")[0]
+			l.put(l.offset(c), make([]byte, 100)...)
+			l.put32(l.special(0x81)+20, c)
 			return spot{path: "/"}
-		}},
+		}, gone: []string{"/HELLO.TXT"}},
 	}
 }
 
@@ -211,6 +214,14 @@ func specialInjuries() []injury {
 			l.put32(l.special(0x81)+20, l.cells("/HELLO.TXT")[0])
 			return spot{path: "/"}
 		}},
+		{slug: "bitmap-free", name: "all are free", hit: func(l *lab) spot {
+			l.put(l.bitPlace(2), make([]byte, 100)...)
+			return spot{}
+		}},
+		{slug: "bitmap-free", name: "the bitmap holds something else", hit: func(l *lab) spot {
+			l.put(l.bitPlace(2), dataOf("noise", 100)...)
+			return spot{}
+		}, also: []string{"lost-clusters"}},
 		again("bitmap-twice", 0x81), again("upcase-twice", 0x82), again("label-twice", 0x83),
 		{slug: "bitmap-flags", hit: func(l *lab) spot {
 			l.put(l.special(0x81)+1, 1)

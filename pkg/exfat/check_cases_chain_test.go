@@ -1,6 +1,10 @@
 package exfat
 
-import "strings"
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+)
 
 // long is the file in the root that is scattered.
 const long = "/A rather long name with ä.bin"
@@ -148,6 +152,8 @@ func lengths(length, valid uint64) func(b []byte) {
 	return func(b []byte) { put64(b[40:], valid); put64(b[56:], length) }
 }
 
+func getLength(b []byte) uint64 { return binary.LittleEndian.Uint64(b[56:]) }
+
 func put32(b []byte, v uint32) {
 	b[0], b[1], b[2], b[3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
 }
@@ -164,13 +170,20 @@ func hitInjuries() []injury {
 		}}
 	}
 	with := func(d injury, also ...string) injury {
-		d.also = append(also, sum...)
+		d.also = slices.Concat(also, sum)
 		return d
 	}
 	return []injury{
 		with(hit("start-invalid", "hit", fixRejoin, "/HELLO.TXT", func(l *lab, b []byte) { put32(b[52:], l.spare(3)) }), "bitmap-free"),
 		with(hit("start-invalid", "hit, chain", fixRejoin, "/BIG.BIN", func(l *lab, b []byte) { put32(b[52:], l.spare(3)) }),
 			"bitmap-free", "chain-broken"),
+		hit("start-invalid", "a bit", fixSet, "/BIG.BIN", func(l *lab, b []byte) { b[52] ^= 8 }),
+		hit("start-invalid", "a bit, contiguous", fixSet, "/HELLO.TXT", func(l *lab, b []byte) { b[52] ^= 1 }),
+		hit("start-invalid", "a high bit", fixSet, "/HELLO.TXT", func(l *lab, b []byte) { b[55] ^= 0x80 }),
+		hit("start-invalid", "a bit, directory", fixSet, "/SUB", func(l *lab, b []byte) { b[52] ^= 4 }),
+		hit("length-exceeds-clusters", "a bit of what was never written to", fixSet, "/PART.BIN", func(l *lab, b []byte) { b[60] ^= 1 }),
+		hit("valid-length", "a bit of what was never written to", fixKeep, "/PART.BIN", func(l *lab, b []byte) { put64(b[56:], getLength(b)&^uint64(4*l.cluster)) }),
+		hit("directory-attribute", "none", fixSet, "/BIG.BIN", func(l *lab, b []byte) { b[4] |= 0x10 }),
 		hit("length-exceeds-clusters", "hit", fixSet, "/BIG.BIN", func(l *lab, b []byte) { put64(b[56:], 90*uint64(l.cluster)) }),
 		hit("length-exceeds-clusters", "hit, contiguous", fixSet, "/HELLO.TXT", func(l *lab, b []byte) { put64(b[56:], 90*uint64(l.cluster)) }),
 		hit("length-exceeds-clusters", "hit, directory", fixSet, "/MANY", func(l *lab, b []byte) { put64(b[56:], 90*uint64(l.cluster)) }),

@@ -82,16 +82,7 @@ func (c *checker) findBitmap(r *vol.Report, root *dirScan) error {
 	if !v.all() && !c.startsHeap(p) {
 		return c.otherBitmap(r, root, p, v, why)
 	}
-	if v.share() < doubtful && len(p.extents) > 0 {
-		// One that was zeroed is rebuilt from what is claimed.
-		empty, err := c.isEmpty(p.extents)
-		if err != nil {
-			return err
-		}
-		if !empty {
-			p.extents = nil
-		}
-	}
+	// In its usual place it is believed, whatever it holds: it is rebuilt.
 	if len(p.extents) == 0 {
 		return c.noBitmap(r, why)
 	}
@@ -196,7 +187,6 @@ func (v vouchers) share() float64 { return float64(v.used) / float64(max(1, v.to
 // How much is to speak for a bitmap.
 const (
 	likelyShare  = 2.0 / 3 // if its entry says where it is
-	doubtful     = 1.0 / 4 // if it is in its usual place, too
 	manyVouchers = 6       // so many clusters are not marked by chance
 )
 
@@ -212,21 +202,6 @@ func (c *checker) vouched(es []space.Extent, root *dirScan) (v vouchers, err err
 		v.used, v.total = v.used+uint64(n), v.total+uint64(e.Len)
 	}
 	return v, nil
-}
-
-// isEmpty reports whether clusters hold zeros, as far as one look shows.
-func (c *checker) isEmpty(es []space.Extent) (bool, error) {
-	for _, e := range es {
-		r := c.g.ClusterRange(e.Start, e.Len)
-		if d := c.d.NextData(r.Off); d.Empty() || d.Off >= r.End() {
-			continue
-		}
-		head := make([]byte, min(r.Len, readPiece))
-		if _, err := c.d.ReadAt(head, r.Off); err != nil || !allZero(head) {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // maxStarts bounds how many entries of the root vouch for a bitmap.

@@ -155,11 +155,13 @@ func (c *checker) foundFault(r *vol.Report, f *streamFault, offers []string, run
 // offersFor are the repairs that are possible, and the lost clusters that they
 // take.
 func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent, err error) {
-	switch {
-	case f.slug == f.mended && f.slug == "valid-length":
-		return []string{fixKeep}, nil, nil
-	case f.slug == f.mended:
+	if f.slug == f.mended {
+		if f.slug == "valid-length" {
+			return []string{fixKeep}, nil, nil
+		}
 		return []string{fixSet}, nil, nil
+	}
+	switch {
 	case f.slug == "empty-with-clusters":
 		return []string{fixClear}, nil, nil
 	case f.slug == "clusters-beyond-length":

@@ -109,7 +109,7 @@ func (c *checker) noteFix(n *setNote) vol.Fix {
 
 // rehash writes the hash of the name that is there.
 func (c *checker) rehash(set []byte) {
-	entry(streamOf(set)).put16(offNameHash, c.upcase.hash(setUnits(set)))
+	streamOf(set).put16(offNameHash, c.upcase.hash(setUnits(set)))
 }
 
 // setUnits is the name of a set.
@@ -157,7 +157,7 @@ func (c *checker) dirToFile(dir int32) error {
 // reportNote turns what a set shows into a finding.
 func (c *checker) reportNote(r *vol.Report, n *setNote) {
 	w := c.walk
-	if w.mended[n.ref] && (n.slug == "valid-length" || n.slug == "directory-valid" || n.slug == "directory-length") {
+	if w.mended[n.ref] && n.ofLength() {
 		return // it is the length that is wrong
 	}
 	loc := vol.Location{Path: w.path(n.ref.dir)}
@@ -172,6 +172,15 @@ func (c *checker) reportNote(r *vol.Report, n *setNote) {
 		fix = nil
 	}
 	r.Found(f, fix)
+}
+
+// ofLength reports whether a note goes by the length of a stream.
+func (n *setNote) ofLength() bool {
+	switch n.slug {
+	case "valid-length", "directory-valid", "directory-length", "directory-too-long", "directory-empty", "empty-no-fat-chain":
+		return true
+	}
+	return false
 }
 
 // cleanUnits replaces what a name must not hold by an underscore.

@@ -28,7 +28,7 @@ func (w *walk) readDirs() error {
 	w.entries = slices.Grow(w.entries, len(w.inodes)) // most have one name
 	return w.readBlocks(refs, func(at int32, b []byte) error {
 		p := &w.dirBlocks[at]
-		w.scanDentries(p.inode, p.addr, 0, newDentryBlock(b), uint64(p.page), false)
+		w.scanDentries(p.inode, p.addr, 0, newDentryBlock(b), p.page, false)
 		return nil
 	})
 }

@@ -151,7 +151,6 @@ func (n nodeBlock) slot(i int) uint32 { return n.u32(4 * i) }
 func (n nodeBlock) mode() uint16       { return n.u16(inodeMode) }
 func (n nodeBlock) fileType() uint16   { return n.mode() & modeType }
 func (n nodeBlock) isDir() bool        { return n.fileType() == modeDir }
-func (n nodeBlock) isFile() bool       { return n.fileType() == modeFile }
 func (n nodeBlock) advise() byte       { return n[inodeAdvise] }
 func (n nodeBlock) inline() byte       { return n[inodeInline] }
 func (n nodeBlock) uid() uint32        { return n.u32(inodeUID) }
@@ -161,7 +160,6 @@ func (n nodeBlock) size() uint64       { return n.u64(inodeSize) }
 func (n nodeBlock) blocks() uint64     { return n.u64(inodeBlocks) }
 func (n nodeBlock) generation() uint32 { return n.u32(inodeGen) }
 func (n nodeBlock) depth() uint32      { return n.u32(inodeDepth) }
-func (n nodeBlock) gcFailures() uint16 { return n.u16(inodeDepth) }
 func (n nodeBlock) xattrNid() uint32   { return n.u32(inodeXattrNid) }
 func (n nodeBlock) flags() uint32      { return n.u32(inodeFlags) }
 func (n nodeBlock) parent() uint32     { return n.u32(inodeParent) }
@@ -188,15 +186,12 @@ func (n nodeBlock) words() int { return blockSize(len(n)).inodeSlots() }
 func (n nodeBlock) child(i int) uint32 { return n.word(n.words() + i) }
 
 // Extra attributes; what is beyond extraLen is not there.
-func (n nodeBlock) hasExtra() bool      { return n.inline()&inlineExtra != 0 }
-func (n nodeBlock) xattrWords() uint16  { return n.u16(inodeXattrWords) }
-func (n nodeBlock) project() uint32     { return n.u32(inodeProject) }
-func (n nodeBlock) checksum() uint32    { return n.u32(inodeChecksum) }
-func (n nodeBlock) crtime() uint64      { return n.u64(inodeCrtime) }
-func (n nodeBlock) comprBlocks() uint64 { return n.u64(inodeComprBlocks) }
-func (n nodeBlock) comprAlgo() byte     { return n[inodeComprAlgo] }
-func (n nodeBlock) logCluster() byte    { return n[inodeLogCluster] }
-func (n nodeBlock) comprFlag() uint16   { return n.u16(inodeComprFlag) }
+func (n nodeBlock) hasExtra() bool     { return n.inline()&inlineExtra != 0 }
+func (n nodeBlock) xattrWords() uint16 { return n.u16(inodeXattrWords) }
+func (n nodeBlock) project() uint32    { return n.u32(inodeProject) }
+func (n nodeBlock) checksum() uint32   { return n.u32(inodeChecksum) }
+func (n nodeBlock) crtime() uint64     { return n.u64(inodeCrtime) }
+func (n nodeBlock) logCluster() byte   { return n[inodeLogCluster] }
 
 // extraLen is the length of the extra attributes in bytes, as it is stored; 0
 // where the inode has none.

@@ -79,7 +79,6 @@ func (c checkpoint) nextNid() uint32        { return c.u32(cpNextNid) }
 func (c checkpoint) sitBitmapBytes() uint32 { return c.u32(cpSitBitmap) }
 func (c checkpoint) natBitmapBytes() uint32 { return c.u32(cpNatBitmap) }
 func (c checkpoint) checksumOffset() uint32 { return c.u32(cpChecksumOffset) }
-func (c checkpoint) elapsed() uint64        { return c.u64(cpElapsed) }
 
 // logSegment and logOffset are where log i writes next; 0 to 2 are the data
 // logs, 3 to 5 those of nodes, hot, warm and cold each. (On the disk nodes come
@@ -128,9 +127,6 @@ type orphanBlock []byte
 
 func (o orphanBlock) ino(i int) uint32 { return binary.LittleEndian.Uint32(o[4*i:]) }
 func (o orphanBlock) count() uint32    { return binary.LittleEndian.Uint32(o[len(o)-orphanCount:]) }
-func (o orphanBlock) index() uint16    { return binary.LittleEndian.Uint16(o[len(o)-orphanIndex:]) }
-func (o orphanBlock) of() uint16       { return binary.LittleEndian.Uint16(o[len(o)-orphanBlocks:]) }
-func (o orphanBlock) checksum() uint32 { return binary.LittleEndian.Uint32(o[len(o)-orphanChecksum:]) }
 
 // testMSB and setMSB take the bits of a byte from its highest on, as the
 // version bitmaps and the valid maps of SIT have them.

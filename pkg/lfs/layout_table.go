@@ -5,12 +5,11 @@ import "encoding/binary"
 // blockSize is the length of a block in bytes, for what depends on it.
 type blockSize int
 
-func (n blockSize) sitEntries() int       { return int(n) / sitLen }                                     // in a block
-func (n blockSize) natEntries() int       { return int(n) / natLen }                                     // in a block
-func (n blockSize) orphans() int          { return (int(n) - orphanFooterLen) / 4 }                      // in a block
-func (n blockSize) nodeSlots() int        { return (int(n) - footerLen) / 4 }                            // in a node that is no inode
-func (n blockSize) inodeSlots() int       { return (int(n) - inodeAddrs - 4*inodeNids - footerLen) / 4 } // with extra attributes and xattrs
-func (n blockSize) dentries() dentryShape { return newDentryShape(int(n)) }
+func (n blockSize) sitEntries() int { return int(n) / sitLen }                                     // in a block
+func (n blockSize) natEntries() int { return int(n) / natLen }                                     // in a block
+func (n blockSize) orphans() int    { return (int(n) - orphanFooterLen) / 4 }                      // in a block
+func (n blockSize) nodeSlots() int  { return (int(n) - footerLen) / 4 }                            // in a node that is no inode
+func (n blockSize) inodeSlots() int { return (int(n) - inodeAddrs - 4*inodeNids - footerLen) / 4 } // with extra attributes and xattrs
 
 // SIT entry, [Linux] include/linux/f2fs_fs.h struct f2fs_sit_entry.
 const (
@@ -38,11 +37,9 @@ func (e sitEntry) vblocks() uint16  { return binary.LittleEndian.Uint16(e[sitVbl
 func (e sitEntry) count() int       { return int(e.vblocks() & 0x3FF) }
 func (e sitEntry) kind() int        { return int(e.vblocks() >> 10) }
 func (e sitEntry) validMap() []byte { return e[sitMap : sitMap+sitMapLen] }
-func (e sitEntry) mtime() uint64    { return binary.LittleEndian.Uint64(e[sitMtime:]) }
 func (e sitEntry) put(kind, count int) {
 	binary.LittleEndian.PutUint16(e[sitVblocks:], uint16(kind<<10|count))
 }
-func (e sitEntry) putMtime(v uint64) { binary.LittleEndian.PutUint64(e[sitMtime:], v) }
 
 // NAT entry, [Linux] include/linux/f2fs_fs.h struct f2fs_nat_entry.
 const (
@@ -106,9 +103,8 @@ func (b summaryBlock) entry(i int) summary { return summary(b[summaryLen*i:][:su
 func (b summaryBlock) journal() journal {
 	return journal(b[summaryLen*summaryEntries(len(b)):][:journalBytes(len(b))])
 }
-func (b summaryBlock) kind() byte       { return b[len(b)-summaryFooterLen] }
-func (b summaryBlock) putKind(k byte)   { b[len(b)-summaryFooterLen] = k }
-func (b summaryBlock) checksum() uint32 { return binary.LittleEndian.Uint32(b[len(b)-4:]) }
+func (b summaryBlock) kind() byte     { return b[len(b)-summaryFooterLen] }
+func (b summaryBlock) putKind(k byte) { b[len(b)-summaryFooterLen] = k }
 
 // Journals, [Linux] include/linux/f2fs_fs.h struct f2fs_journal: a count of 16
 // bits and entries with the number of what they are for before them.

@@ -96,7 +96,6 @@ type walk struct {
 	bytesRead   int64
 	files       uint64
 	dirs        uint64
-	fragmented  uint64
 	progress    func(done, total int64)
 	done, total int64 // nodes and blocks of directories, for it
 }

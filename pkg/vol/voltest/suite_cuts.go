@@ -2,7 +2,7 @@ package voltest
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -149,7 +149,7 @@ func (v volume) repair(d dev.Device, j dev.Journal) error {
 		return err
 	}
 	if !res.Repaired || res.Unproven != nil || res.Left(vol.SevError) {
-		return fmt.Errorf("not repaired: %v", res.Unproven)
+		return errors.Join(errors.New("not repaired"), res.Unproven)
 	}
 	_, err = txn.Commit(ctx, dev.CommitOptions{Undo: j})
 	return err
