@@ -333,11 +333,3 @@ func TestPlanHidden(t *testing.T) {
 		}
 	}
 }
-
-func TestSizeText(t *testing.T) {
-	for n, want := range map[int64]string{512: "512 bytes", 1024: "1 KiB", 1440 * kib: "1.41 MiB", 33 * mib: "33 MiB", 2 * tib: "2 TiB", 5 * 1024 * tib: "5120 TiB"} {
-		if got := vol.SizeText(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
-	}
-}
