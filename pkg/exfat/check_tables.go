@@ -1,8 +1,6 @@
 package exfat
 
 import (
-	"bytes"
-
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -263,8 +261,7 @@ func (c *checker) findUpcase(r *vol.Report, root *dirScan) error {
 // isUpcase reports whether what lies there is the table: it fits its checksum,
 // or is the standard one.
 func (c *checker) isUpcase(e entry, raw []byte, length uint64) bool {
-	std := standardUpcase()
-	c.sup.upcase.standard = len(raw) >= len(std) && bytes.Equal(raw[:len(std)], std)
+	c.sup.upcase.standard = len(raw) >= standardBytes && tableChecksum(raw[:standardBytes]) == standardSum
 	return c.sup.upcase.standard || c.sup.upcase.why == "" && tableChecksum(raw[:length]) == e.u32(offTableChecksum)
 }
 

@@ -22,7 +22,7 @@ func TestBootBits(t *testing.T) {
 			t.Parallel()
 			base := newLab(t, tt.kind)
 			for bit := range int64(90 * 8) {
-				if testing.Short() && bit%4 != 0 {
+				if testing.Short() && bit%7 != 0 {
 					continue
 				}
 				off := tt.off + bit/8
