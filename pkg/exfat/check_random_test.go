@@ -60,7 +60,7 @@ func threeLabs(t *testing.T) map[string]*lab {
 func TestManyInjuries(t *testing.T) {
 	labs := threeLabs(t)
 	all := injuries()
-	for seed := range seeds(600) {
+	for seed := range seeds(5000) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			kind := randomKind(rnd)
@@ -83,7 +83,7 @@ func TestManyInjuries(t *testing.T) {
 // TestRandomBytes changes bytes of the metadata at random.
 func TestRandomBytes(t *testing.T) {
 	labs := threeLabs(t)
-	for seed := range seeds(1000) {
+	for seed := range seeds(5000) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			l := labs[randomKind(rnd)].clone(t)
