@@ -21,6 +21,7 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 		r.Found(c.cat.Found(f.slug, c.sitAt(f.segno, sitLen), vol.Detail("segment %d", f.segno), vol.GotWant(f.got, f.want)), nil)
 	}
 	c.walk = newWalk(ctx, c.d, c.s, c.sit, c.sb.uuid())
+	c.walk.alone = c.o.Workers == 1
 	kept := t.nodes[:0]
 	for _, n := range t.nodes {
 		if c.takeNAT(r, &n) {
@@ -120,9 +121,14 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 // have no name, and no links.
 func (c *checker) takeOrphans(r *vol.Report) {
 	w := c.walk
-	named := map[uint32]bool{}
-	for i := range w.entries {
-		named[w.entries[i].ino] = true
+	named := map[uint32]bool{} // of the list
+	for _, ino := range c.orphans {
+		named[ino] = false
+	}
+	for i := 0; i < len(w.entries) && len(named) > 0; i++ {
+		if _, ok := named[w.entries[i].ino]; ok {
+			named[w.entries[i].ino] = true
+		}
 	}
 	for _, ino := range c.orphans {
 		i, ok := w.inodeOf(ino)

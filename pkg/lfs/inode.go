@@ -31,11 +31,11 @@ func (w *walk) takeInode(at int32, b nodeBlock) error {
 	}
 	w.takeNodeBlock(n, ino)
 	w.checkInode(ino, b)
-	switch x.fileType() {
-	case modeFile:
-		w.files++
-	case modeDir:
+	switch {
+	case x.isDir():
 		w.dirs++
+	case x.fileType() == modeFile && !w.isQuota(x.nid):
+		w.files++
 	}
 	w.takeContents(ino, n, b)
 	return w.flushFull()
@@ -94,7 +94,7 @@ func (w *walk) checkExtra(ino int32, b nodeBlock) {
 	}
 	if b.hasExtraField(inodeLogCluster+1) && b.flags()&flagCompressed != 0 && w.g.Has(featCompression) {
 		if c := b.logCluster(); c >= 2 && c <= 8 {
-			w.inodes[ino].cluster = c
+			w.inodes[ino].cluster, w.inodes[ino].saved = c, b.u64(inodeComprBlocks)
 		}
 	}
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {

@@ -175,6 +175,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0522", "symlink-empty", vol.SevError, "symbolic link is empty", "It leads nowhere.", repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew", vol.LossMetadata)),
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
+		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
 	}
 }
 

@@ -1,12 +1,15 @@
 package lfs
 
 import (
+	"context"
+
 	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 // maxPointers is how many pointers are gathered before they are held against
-// SSA: in order of address each summary block is read once for a batch, however
-// a file is scattered. Sorting them takes as much memory again.
+// SSA: in order of segment each summary block is read once for a batch, however
+// a file is scattered. Sorting them takes as much memory again, and one batch is
+// compared while the next is gathered.
 const maxPointers = 1 << 18
 
 // summaryGap is how many bytes between two summaries are read with them.
@@ -25,13 +28,59 @@ func (w *walk) point(p pointer) {
 	w.pointers = append(w.pointers, p)
 }
 
-// flushFull compares a batch that is full. A node adds as many as it has slots,
-// which is the most that a batch is longer.
+// flushFull has a batch compared that is full. A node adds as many as it has
+// slots, which is the most that a batch is longer.
 func (w *walk) flushFull() error {
 	if len(w.pointers) < maxPointers {
 		return nil
 	}
 	return w.flushPointers()
+}
+
+// flushPointers has what was gathered compared, beside what comes next.
+func (w *walk) flushPointers() error {
+	if err := w.awaitSummaries(); err != nil {
+		return err
+	}
+	c := &comparison{ctx: w.ctx, d: w.d, g: w.g, s: w.s, ps: w.pointers, done: make(chan error, 1)}
+	w.pointers, w.spare = w.spare[:0], nil
+	w.comparing = c
+	if w.alone {
+		c.done <- c.run()
+		return w.awaitSummaries()
+	}
+	go func() { c.done <- c.run() }()
+	return nil
+}
+
+// awaitSummaries takes over what the comparison under way found, if there is
+// one. Every one that was begun is awaited, whatever else happens.
+func (w *walk) awaitSummaries() error {
+	c := w.comparing
+	if c == nil {
+		return nil
+	}
+	err := <-c.done
+	w.comparing, w.spare = nil, c.ps
+	w.bytesRead += c.bytesRead
+	for _, n := range c.notes {
+		w.note(n)
+	}
+	w.noted["ssa-entry"] += c.more
+	return err
+}
+
+// comparison holds a batch of pointers against SSA.
+type comparison struct {
+	ctx       context.Context
+	d         dev.Device
+	g         *Geometry
+	s         *state
+	ps        []pointer
+	notes     []note
+	more      int // entries that differ beyond maxNotes
+	bytesRead int64
+	done      chan error
 }
 
 // segmentPointers are the pointers into one segment.
@@ -40,68 +89,70 @@ type segmentPointers struct {
 	ps    []pointer
 }
 
-// flushPointers compares what was gathered with SSA, segment by segment. The
-// summary of a segment that a log writes to is in the checkpoint pack; of a node
-// log that was cut off it is nowhere, and the nodes speak for themselves.
-func (w *walk) flushPointers() error {
-	ps := w.pointers
-	w.pointers = w.pointers[:0]
-	sortByKey(ps, func(p *pointer) uint32 { return p.addr })
-	plug := dev.NewPlug(w.d, w.g.window(w.d, 0))
+// run compares segment by segment. The summary of a segment that a log writes
+// to is in the checkpoint pack; of a node log that was cut off it is nowhere,
+// and the nodes speak for themselves.
+func (c *comparison) run() error {
+	sortByKey(c.ps, func(p *pointer) uint32 { return c.g.SegmentOf(p.addr) })
+	plug := dev.NewPlug(c.d, c.g.window(c.d, 0))
 	plug.Gap = summaryGap
 	var groups []segmentPointers
-	for i := 0; i < len(ps); {
-		segno := w.g.SegmentOf(ps[i].addr)
+	for i := 0; i < len(c.ps); {
+		segno := c.g.SegmentOf(c.ps[i].addr)
 		end := i
-		for end < len(ps) && w.g.SegmentOf(ps[end].addr) == segno {
+		for end < len(c.ps) && c.g.SegmentOf(c.ps[end].addr) == segno {
 			end++
 		}
-		if log := w.s.logOf(segno); log < 0 {
-			plug.Add(dev.Range{Off: w.g.SummaryOff(segno), Len: w.g.SummaryBytes})
-			groups = append(groups, segmentPointers{segno, ps[i:end]})
-		} else if sum := w.s.logs[log]; sum != nil {
-			w.compareAll(segno, sum, ps[i:end])
+		if log := c.s.logOf(segno); log < 0 {
+			plug.Add(dev.Range{Off: c.g.SummaryOff(segno), Len: c.g.SummaryBytes})
+			groups = append(groups, segmentPointers{segno, c.ps[i:end]})
+		} else if sum := c.s.logs[log]; sum != nil {
+			c.compareAll(segno, sum, c.ps[i:end])
 		}
 		i = end
 	}
-	stats, err := plug.Read(w.ctx, dev.ReadOptions{}, func(p dev.Range, b []byte) error {
-		for len(groups) > 0 && w.g.SummaryOff(groups[0].segno) < p.End() {
-			off := w.g.SummaryOff(groups[0].segno) - p.Off
-			w.compareSegment(groups[0].segno, summaryBlock(b[off:off+w.g.SummaryBytes]), groups[0].ps)
+	stats, err := plug.Read(c.ctx, dev.ReadOptions{}, func(p dev.Range, b []byte) error {
+		for len(groups) > 0 && c.g.SummaryOff(groups[0].segno) < p.End() {
+			off := c.g.SummaryOff(groups[0].segno) - p.Off
+			c.compareSegment(groups[0].segno, summaryBlock(b[off:off+c.g.SummaryBytes]), groups[0].ps)
 			groups = groups[1:]
 		}
 		return nil
 	})
-	w.bytesRead += stats.Bytes
+	c.bytesRead = stats.Bytes
 	return err
 }
 
 // compareSegment holds the pointers into a segment against its summary in SSA,
 // whose footer says what it is of.
-func (w *walk) compareSegment(segno uint32, sum summaryBlock, ps []pointer) {
+func (c *comparison) compareSegment(segno uint32, sum summaryBlock, ps []pointer) {
 	want := byte(summaryData)
 	if ps[0].node {
 		want = summaryNode
 	}
 	if sum.kind() != want {
-		w.note(note{slug: "ssa-type", inode: -1, off: w.g.SummaryOff(segno) + w.g.SummaryBytes - summaryFooterLen, len: 1, got: sum.kind(), want: want, detail: textf("segment %d", segno)})
+		off := c.g.SummaryOff(segno) + c.g.SummaryBytes - summaryFooterLen
+		c.note(note{slug: "ssa-type", inode: -1, off: off, len: 1, got: sum.kind(), want: want, detail: textf("segment %d", segno)})
 		return
 	}
-	w.compareAll(segno, sum, ps)
+	c.compareAll(segno, sum, ps)
 }
 
-func (w *walk) compareAll(segno uint32, sum summaryBlock, ps []pointer) {
+// compareAll compares entries: each names the node that leads to the block; for
+// data also which of its pointers does, and the version that the node has in
+// NAT.
+func (c *comparison) compareAll(segno uint32, sum summaryBlock, ps []pointer) {
 	for i := range ps {
-		w.compareSummary(segno, sum, &ps[i])
+		p := &ps[i]
+		if e := sum.entry(int(c.g.IndexOf(p.addr))); e.nid() != p.nid || !p.node && (e.offset() != p.slot || e.version() != p.version) {
+			c.differs(segno, e, p)
+		}
 	}
 }
 
-// compareSummary: a summary names the node that leads to the block; for data
-// also which of its pointers does, and the version that the node has in NAT.
-func (w *walk) compareSummary(segno uint32, sum summaryBlock, p *pointer) {
-	k := int(w.g.IndexOf(p.addr))
-	e := sum.entry(k)
-	if e.nid() == p.nid && (p.node || e.offset() == p.slot && e.version() == p.version) {
+func (c *comparison) differs(segno uint32, e summary, p *pointer) {
+	if len(c.notes) >= maxNotes {
+		c.more++
 		return
 	}
 	detail := textf("it names node %d, should be %d", e.nid(), p.nid)
@@ -109,8 +160,10 @@ func (w *walk) compareSummary(segno uint32, sum summaryBlock, p *pointer) {
 		detail = textf("it names pointer %d of version %d of node %d, should be %d of %d", e.offset(), e.version(), p.nid, p.slot, p.version)
 	}
 	n := note{slug: "ssa-entry", inode: p.inode, blk: p.addr, detail: detail}
-	if w.s.logOf(segno) < 0 {
-		n.off, n.len = w.g.SummaryOff(segno)+int64(k*summaryLen), summaryLen
+	if c.s.logOf(segno) < 0 {
+		n.off, n.len = c.g.SummaryOff(segno)+int64(c.g.IndexOf(p.addr))*summaryLen, summaryLen
 	}
-	w.note(n)
+	c.note(n)
 }
+
+func (c *comparison) note(n note) { c.notes = append(c.notes, n) }

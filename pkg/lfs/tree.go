@@ -186,6 +186,9 @@ func (w *walk) judge(i int32) {
 	if x.counted != x.blocks {
 		w.at(i, "inode-blocks", x.blocks, x.counted, "")
 	}
+	if x.cluster > 0 && x.saved != x.savedSeen {
+		w.at(i, "inode-saved", x.saved, x.savedSeen, "")
+	}
 	w.judgeSize(i, x)
 	if x.extLen > 0 && x.extSeen != x.extLen && x.inline&(inlineData|inlineDentry) == 0 {
 		w.at(i, "inode-extent", x.extLen, x.extSeen, "blocks of it are so mapped")
@@ -277,11 +280,15 @@ func (w *walk) path(i int32) string {
 	if w.inodes[i].isDir() {
 		w.paths[i] = p
 	}
+	if last := len(names) - 1; last >= 0 {
+		w.paths[w.inodes[i].dir] = p[:len(p)-len(names[last])-1] // the next one is likely to be beside it
+	}
 	return p
 }
 
-// maxPathDepth is how many directories a path has at most.
-const maxPathDepth = 4096
+// maxPathDepth is how many directories of a path are named; what is deeper
+// begins with a number.
+const maxPathDepth = 1000
 
 // entriesOf is the position of the first entry of a directory, among all.
 func (w *walk) entriesOf(dir int32) int {

@@ -3,6 +3,7 @@ package lfs
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/maphash"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -26,6 +27,8 @@ type inode struct {
 	pages                    uint64 // behind the last block found
 	extAt, extBlk, extLen    uint32
 	extSeen                  uint32 // blocks of the extent that fit the map
+	saved, savedSeen         uint64 // blocks that compression saved, as stored and as found
+	header                   uint64 // block behind the last mark of a compressed cluster, 0 for none
 
 	names, subdirs uint32 // entries that lead to it; directories among its own
 	dir, entry     int32  // the first entry, and the inode of its directory, -1 for none
@@ -87,7 +90,10 @@ type walk struct {
 	reserved    uint64 // pointers that count as blocks and have none
 	notes       []note
 	noted       map[string]int // how many of each row
-	pointers    []pointer
+	pointers    []pointer      // gathered, to be held against SSA
+	spare       []pointer      // memory for as many
+	comparing   *comparison    // of the batch before, under way
+	alone       bool           // nothing is done beside something else
 	dirBlocks   []filePage
 	quota       []filePage
 	entries     []dirEntry
@@ -140,8 +146,16 @@ func (w *walk) claim(addr uint32, ino int32, isNode bool) bool {
 	return true
 }
 
-// run reads inodes, then nodes by kind.
+// run reads inodes, then nodes by kind, and has what they lead to compared.
 func (w *walk) run() error {
+	err := w.readNodes()
+	if err == nil {
+		err = w.flushPointers()
+	}
+	return errors.Join(err, w.awaitSummaries())
+}
+
+func (w *walk) readNodes() error {
 	var refs []blockRef
 	for i := range w.index.nodes {
 		n := &w.index.nodes[i]
@@ -163,7 +177,7 @@ func (w *walk) run() error {
 			return err
 		}
 	}
-	return w.flushPointers()
+	return nil
 }
 
 // follow adds the node nid, which inode ino leads to, to those to be read.
@@ -252,7 +266,7 @@ func (w *walk) slotsOf(ino int32, n int) int {
 // takeWords takes the pointers in b, from block page of the file on. Holes are
 // most of what nodes hold, so they are skipped in large steps.
 func (w *walk) takeWords(ino int32, n *node, b []byte, page uint64) {
-	const step = 64
+	const step = 512
 	for i := 0; i < len(b); {
 		if i+step <= len(b) && allZero(b[i:i+step]) {
 			i += step
@@ -272,6 +286,9 @@ func (w *walk) takePointer(ino int32, n *node, slot uint16, page uint64, addr ui
 	switch {
 	case addr == newAddr:
 		w.reserved++
+		if x.header > 0 && page-x.header < 1<<x.cluster && x.inline&inlineReleased == 0 {
+			x.savedSeen++
+		}
 	case addr == compressAddr:
 		if x.cluster == 0 || page%(1<<x.cluster) != 0 {
 			w.note(note{slug: "addr-compress", inode: ino, detail: textf("block %d of the file", page)})
@@ -281,23 +298,31 @@ func (w *walk) takePointer(ino int32, n *node, slot uint16, page uint64, addr ui
 			return
 		}
 		w.reserved++
+		x.savedSeen++
+		x.header = page + 1
 	case !w.g.ValidMain(addr):
 		w.note(note{slug: "addr-range", inode: ino, got: hex(addr), detail: textf("block %d of the file", page)})
 		return
 	default:
 		if w.claim(addr, ino, false) {
 			w.point(pointer{addr: addr, nid: n.nid, inode: ino, slot: slot, version: n.version})
-		}
-		if x.isDir() {
-			w.dirBlocks = append(w.dirBlocks, filePage{page, addr, ino})
-		} else if w.isQuota(x.nid) {
-			w.quota = append(w.quota, filePage{page, addr, ino})
+			w.keepPage(x, filePage{page, addr, ino})
 		}
 	}
 	x.counted++
 	x.pages = max(x.pages, page+1)
 	if at := page - uint64(x.extAt); at < uint64(x.extLen) && addr == x.extBlk+uint32(at) {
 		x.extSeen++
+	}
+}
+
+// keepPage keeps a block of a file that is to be read. What belongs to two is
+// read for the first: else a volume could have one block read without end.
+func (w *walk) keepPage(x *inode, p filePage) {
+	if x.isDir() {
+		w.dirBlocks = append(w.dirBlocks, p)
+	} else if w.isQuota(x.nid) {
+		w.quota = append(w.quota, p)
 	}
 }
 
