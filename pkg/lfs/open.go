@@ -2,23 +2,20 @@ package lfs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// open is Driver.Open. This version reads F2FS and makes new volumes; it does
-// not change those that are there, which takes nodes, tables and checkpoints
-// that are written elsewhere than where they were. What is no F2FS is refused
-// as such, so that nobody is told of a limit that is not what is in his way.
-func open(_ context.Context, d dev.Device, _ vol.OpenOptions) (vol.Volume, error) {
-	first, second, err := readSupers(d)
+// open is Driver.Open. What a change must not build on is refused here, before
+// anything is written; see refuse.go.
+func open(ctx context.Context, d dev.Device, o vol.OpenOptions) (vol.Volume, error) {
+	l, err := load(ctx, d, o.Force)
 	if err != nil {
 		return nil, err
 	}
-	if first.g == nil && second.g == nil {
-		return nil, noVolume(d, &first)
-	}
-	return nil, fmt.Errorf("%w: this version does not change F2FS volumes; it formats, checks and scans them", vol.ErrRequest)
+	return &volume{d: d, raw: o.Raw, force: o.Force, now: o.Now, l: l, info: summarise(l.g, l.sb)}, nil
 }
+
+// Info is what the superblock says.
+func (v *volume) Info() vol.Info { return v.info }

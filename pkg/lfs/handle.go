@@ -1,0 +1,325 @@
+package lfs
+
+import (
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// handle is a file or directory that a change has in hand: its inode in memory,
+// which store writes. There is one at a time for an inode.
+type handle struct {
+	w    *writer
+	path string
+	nid  uint32
+	b    nodeBlock
+}
+
+// open reads the inode of a file.
+func (w *writer) open(path string, nid uint32) (*handle, error) {
+	b, err := w.node(nid, nid)
+	if err != nil {
+		return nil, err
+	}
+	return &handle{w: w, path: path, nid: nid, b: b}, nil
+}
+
+// store writes the inode.
+func (h *handle) store() error { return h.w.putNode(h.b) }
+
+// touch sets the times of a change.
+func (h *handle) touch() {
+	for _, off := range []int{inodeCtime, inodeMtime} {
+		h.b.put64(off, uint64(h.w.now))
+	}
+	for _, off := range []int{inodeCtimeNsec, inodeMtimeNsec} {
+		h.b.put32(off, 0)
+	}
+}
+
+// slots is how many pointers the inode has, and the word that is the first.
+func (h *handle) slots() (first, n int) {
+	first = h.w.g.extraWords(h.b)
+	return first, max(0, h.b.words()-first-h.w.g.xattrWords(h.b))
+}
+
+// addBlocks counts n more blocks of the file, nodes or data, reserved or not.
+func (h *handle) addBlocks(n int64) {
+	h.b.put64(inodeBlocks, uint64(int64(h.b.blocks())+n))
+	h.w.charge(h.b, n*h.w.g.BlockSize, 0)
+}
+
+// isPinned and has look at the marks of the file.
+func (h *handle) isPinned() bool       { return h.b.inline()&inlinePinned != 0 }
+func (h *handle) has(advise byte) bool { return h.b.advise()&advise != 0 }
+
+// dataLog is the log of what the file holds, [Linux] behaviour
+// __get_segment_type_6(): a policy, but for directories, which are hot.
+func (h *handle) dataLog() int {
+	switch {
+	case h.b.isDir() || h.has(adviseHot) || h.w.isQuota(h.nid):
+		return hotData
+	case h.has(adviseCold):
+		return coldData
+	}
+	return warmData
+}
+
+func (w *writer) isQuota(nid uint32) bool {
+	for _, q := range w.g.QuotaInos {
+		if q == nid && q != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// step is a pointer to a node on the way to a page: word of the node before it,
+// and where the node it leads to has its place in the file.
+type step struct {
+	word  int
+	place uint32
+}
+
+// way is how a page is found.
+type way struct {
+	steps [3]step
+	depth int    // how many of them there are: 0 for a page of the inode itself
+	slot  int    // of the page in the last node
+	next  uint64 // the first page beyond that node
+	skip  uint64 // the first page beyond the node that is missing, where one is
+}
+
+// wayTo is the way to a page, [Linux] behaviour get_node_path(). ok is false
+// beyond what pointers reach.
+func (h *handle) wayTo(page uint64) (p way, ok bool) {
+	first, n := h.slots()
+	per := uint64(h.w.g.per().nodeSlots())
+	k := uint32(per)
+	child := h.b.words()
+	if page < uint64(n) {
+		return way{slot: first + int(page), next: uint64(n)}, true
+	}
+	rest := page - uint64(n)
+	node := rest / per // of direct nodes, in the order of the file
+	p.slot, p.next = int(rest%per), uint64(n)+(node+1)*per
+	switch double := node - 2 - 2*per; {
+	case node < 2:
+		p.depth = 1
+		p.steps[0] = step{child + int(node), 1 + uint32(node)}
+	case node < 2+2*per:
+		i, at := uint32((node-2)/per), uint32((node-2)%per)
+		place := 3 + i*(k+1)
+		p.depth = 2
+		p.steps[0] = step{child + 2 + int(i), place}
+		p.steps[1] = step{int(at), place + 1 + at}
+	case double < per*per:
+		i, at := uint32(double/per), uint32(double%per)
+		place := 3 + 2*(k+1)
+		p.depth = 3
+		p.steps[0] = step{child + 4, place}
+		p.steps[1] = step{int(i), place + 1 + i*(k+1)}
+		p.steps[2] = step{int(at), place + 1 + i*(k+1) + 1 + at}
+	default:
+		return p, false
+	}
+	return p, true
+}
+
+// pointers are those of one node.
+type pointers struct {
+	h       *handle
+	n       nodeBlock // the inode, or a node of its own
+	nid     uint32
+	version byte
+	base    int // the word of the first pointer
+	dirty   bool
+}
+
+// nodeOffset is where the words of a node start: behind the fields of an inode.
+func nodeOffset(n nodeBlock) int {
+	if n.isInode() {
+		return inodeAddrs
+	}
+	return 0
+}
+
+func (p *pointers) get(word int) uint32 { return p.n.u32(nodeOffset(p.n) + 4*word) }
+
+// set changes a pointer. The extent that the inode remembers may not fit any
+// more, and is forgotten.
+func (p *pointers) set(word int, addr uint32) {
+	p.n.put32(nodeOffset(p.n)+4*word, addr)
+	p.dirty = true
+}
+
+// entry is what the summary has of a pointer.
+func (p *pointers) slot(word int) uint16 { return uint16(word - p.base) }
+
+// store writes the node, if it changed.
+func (p *pointers) store() error {
+	if !p.dirty || p.n.isInode() {
+		return nil // the inode is written with the handle
+	}
+	p.dirty = false
+	return p.h.w.putNode(p.n)
+}
+
+// at is the node that has a page. Without create it is nil where that does not
+// exist; with create the nodes on the way are made.
+func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
+	p, ok := h.wayTo(page)
+	if !ok {
+		return nil, p, vol.Refusef("%s: a file has no block %d", h.path, page)
+	}
+	n := h.b
+	for i, st := range p.steps[:p.depth] {
+		nid := n.u32(nodeOffset(n) + 4*st.word)
+		if nid != 0 {
+			child, err := h.w.node(nid, h.nid)
+			if err != nil {
+				return nil, p, pathError(h.path, err)
+			}
+			n = child
+			continue
+		}
+		if !create {
+			p.skip = p.next + beyond(p, i, uint64(h.w.g.per().nodeSlots()))
+			return nil, p, nil
+		}
+		child, err := h.newNode(n, st)
+		if err != nil {
+			return nil, p, err
+		}
+		if i < p.depth-1 { // the last one is written when it holds something
+			if err := h.w.putNode(child); err != nil {
+				return nil, p, err
+			}
+		}
+		n = child
+	}
+	out, err := h.pointersOf(n)
+	return out, p, err
+}
+
+// beyond is how many pages follow the direct node of a way under node i of it.
+func beyond(p way, i int, per uint64) (n uint64) {
+	for k, size := p.depth-1, per; k > i; k, size = k-1, size*per {
+		n += (per - 1 - uint64(p.steps[k].word)) * size
+	}
+	return n
+}
+
+// newNode makes the node that word st of parent is to lead to, and writes the
+// parent.
+func (h *handle) newNode(parent nodeBlock, st step) (nodeBlock, error) {
+	child, err := h.w.newNode(h.nid, st.place, h.b.isDir())
+	if err != nil {
+		return nil, err
+	}
+	h.addBlocks(1)
+	parent.put32(nodeOffset(parent)+4*st.word, child.nid())
+	if parent.isInode() {
+		return child, nil
+	}
+	return child, h.w.putNode(parent)
+}
+
+func (h *handle) pointersOf(n nodeBlock) (*pointers, error) {
+	e, err := h.w.nat.get(n.nid())
+	if err != nil {
+		return nil, err
+	}
+	p := &pointers{h: h, n: n, nid: n.nid(), version: e.version()}
+	if n.isInode() {
+		p.base, _ = h.slots()
+	}
+	// A node that was just made has no address yet: it must be written even if
+	// nothing is put into it.
+	p.dirty = e.addr() == newAddr
+	return p, nil
+}
+
+// eachNode calls fn with each node that has pages of from … to-1, and with
+// which of its words have them. Where a node does not exist it is made, or, if
+// create is false, left out. What fn changes is written.
+func (h *handle) eachNode(from, to uint64, create bool, fn func(p *pointers, page uint64, first, end int) error) error {
+	for page := from; page < to; {
+		p, way, err := h.at(page, create)
+		if err != nil {
+			return err
+		}
+		next := min(max(way.next, way.skip), to)
+		if p != nil {
+			if err := fn(p, page, way.slot, way.slot+int(next-page)); err != nil {
+				return err
+			}
+			if err := p.store(); err != nil {
+				return err
+			}
+		}
+		page = next
+	}
+	return nil
+}
+
+// missing counts what pages from … to-1 lack: holes, and nodes on the way.
+func (h *handle) missing(from, to uint64) (holes, nodes uint64, err error) {
+	planned := map[uint32]bool{}
+	for page := from; page < to; {
+		p, way, err := h.at(page, false)
+		if err != nil {
+			return 0, 0, err
+		}
+		next := min(way.next, to)
+		if p == nil {
+			n, err := h.missingNodes(&way, planned)
+			if err != nil {
+				return 0, 0, err
+			}
+			nodes += n
+			holes += next - page
+		} else {
+			for k := range int(next - page) {
+				if p.get(way.slot+k) == nullAddr {
+					holes++
+				}
+			}
+		}
+		page = next
+	}
+	return holes, nodes, nil
+}
+
+// missingNodes counts the nodes of a way that do not exist and are not planned.
+func (h *handle) missingNodes(p *way, planned map[uint32]bool) (n uint64, err error) {
+	b := h.b
+	for i, st := range p.steps[:p.depth] {
+		if b != nil {
+			if nid := b.u32(nodeOffset(b) + 4*st.word); nid != 0 {
+				if i == p.depth-1 {
+					break
+				}
+				if b, err = h.w.node(nid, h.nid); err != nil {
+					return 0, pathError(h.path, err)
+				}
+				continue
+			}
+			b = nil
+		}
+		if !planned[st.place] {
+			n++
+		}
+		if i < p.depth-1 {
+			planned[st.place] = true
+		}
+	}
+	return n, nil
+}
+
+// forget has the inode forget the extent that it remembers, if that has a page
+// of from … to-1: it must be as the map is, [Linux] behaviour struct f2fs_extent.
+func (h *handle) forget(from, to uint64) {
+	at, _, n := h.b.extent()
+	if n > 0 && uint64(at) < to && from < uint64(at)+uint64(n) {
+		clear(h.b[inodeExtent:inodeAddrs])
+	}
+}

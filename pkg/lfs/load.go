@@ -1,0 +1,90 @@
+package lfs
+
+import (
+	"context"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
+
+// loaded is a volume as its newest checkpoint has it: what a change builds on.
+// NAT is read as it is needed, and SIT whole, as every change looks for space.
+type loaded struct {
+	d   dev.Device
+	sb  superblock
+	g   *Geometry
+	s   *state
+	sit *segments
+}
+
+// load reads what a mount reads, and refuses what must not be built upon, see
+// refuse.go. With force a volume is taken that asks for a check and is not known
+// to be damaged.
+func load(ctx context.Context, d dev.Device, force bool) (*loaded, error) {
+	l := &loaded{d: d}
+	if err := l.loadSuper(force); err != nil {
+		return nil, err
+	}
+	if err := l.loadPack(force); err != nil {
+		return nil, err
+	}
+	sit, err := l.s.loadSIT(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	l.sit = sit
+	return l, l.refuseTables()
+}
+
+// loadSuper reads the superblocks. Either of them will do, as for a mount.
+func (l *loaded) loadSuper(force bool) error {
+	first, second, err := readSupers(l.d)
+	if err != nil {
+		return err
+	}
+	use := &first
+	if first.g == nil {
+		use = &second
+	}
+	if use.g == nil {
+		return noVolume(l.d, &first)
+	}
+	l.sb, l.g = use.raw, use.g
+	return l.refuseSuper(force)
+}
+
+// loadPack reads the checkpoint pack that counts.
+func (l *loaded) loadPack(force bool) error {
+	var packs [packCount]*pack
+	for i := range packs {
+		p, err := readPack(l.d, l.g, i)
+		if err != nil {
+			return err
+		}
+		packs[i] = p
+	}
+	use := choosePack(packs)
+	if use == nil {
+		return damagedf("neither checkpoint pack can be used: %s; %s", packs[0].fault.detail, packs[1].fault.detail)
+	}
+	s, f, err := readState(l.d, l.g, use)
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		return damagedf("checkpoint: %s", f.detail)
+	}
+	l.s = s
+	return l.refusePack(force)
+}
+
+// loadSIT reads SIT alone, through a plug as loadTables does.
+func (s *state) loadSIT(ctx context.Context, d dev.Device) (*segments, error) {
+	l := newTableLoader(s)
+	plug := dev.NewPlug(wholeBlocks{d, s.g.BlockSize}, s.g.window(d, 0))
+	s.addTable(plug, l.sitEnd, func(i uint32) uint32 { return s.g.SITAddr(i, testMSB(s.sitVersions, i)) })
+	_, err := plug.Read(ctx, dev.ReadOptions{Holes: true}, func(p dev.Range, b []byte) error {
+		l.piece(p, b)
+		return nil
+	})
+	return l.t.sit, err
+}

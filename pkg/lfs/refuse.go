@@ -1,0 +1,142 @@
+package lfs
+
+import (
+	"fmt"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// What a change does not build on, each with words of its own, before anything
+// is written: what this package does not know how to write is vol.ErrRequest,
+// what a mount or a check must see to first is vol.ErrDirty, and what is broken
+// vol.ErrDamaged.
+
+func damagedf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", vol.ErrDamaged, textf(format, args...))
+}
+
+func dirtyf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", vol.ErrDirty, textf(format, args...))
+}
+
+// refuseSuper looks at what the superblock says.
+func (l *loaded) refuseSuper(force bool) error {
+	g := l.g
+	switch {
+	case g.Features&^featKnown != 0:
+		return vol.Refusef("features %s are not known: what may be written is not, either", hex(g.Features&^featKnown))
+	case g.Has(featZoned):
+		return vol.Refusef("the volume is on zones, which take writes in one order only; this version does not write those")
+	case g.Has(featDeviceAlias):
+		return vol.Refusef("the volume has files that stand for whole devices (device_alias); this version does not write it")
+	case g.Devices > 0:
+		return vol.Refusef("the volume is on %d devices, of which this is one", g.Devices)
+	case g.ReadOnly():
+		return vol.Refusef("the volume has the feature ro: nothing can be written to it after it was made")
+	case g.BlockSize != minBlock:
+		return vol.Refusef("blocks have %d bytes: this version writes volumes with blocks of %d", g.BlockSize, minBlock)
+	case g.VolumeBytes() > l.d.Size():
+		return damagedf("the volume has %d bytes, and only %d are there", g.VolumeBytes(), l.d.Size())
+	case force:
+		return nil
+	case !allZero(l.sb.stopReasons()):
+		return dirtyf("the kernel stopped writing to it, %s; run check -p", bytesText(l.sb.stopReasons()))
+	case !allZero(l.sb.errors()):
+		return dirtyf("the kernel met errors on it, %s; run check -p", bytesText(l.sb.errors()))
+	}
+	return nil
+}
+
+// refusePack looks at what the checkpoint says.
+func (l *loaded) refusePack(force bool) error {
+	cp := l.s.cp
+	switch {
+	case cp.has(cpError):
+		return dirtyf("the checkpoint was written after an I/O error; run check -p")
+	case cp.has(cpDisabled | cpDisabledQuick):
+		return dirtyf("checkpoints are disabled: mount the volume with checkpoint=enable first")
+	case cp.has(cpResize):
+		return dirtyf("a resize was interrupted, and must be carried out first")
+	case cp.flags()&^cpKnown != 0:
+		return vol.Refusef("flags %s of the checkpoint are not known", hex(cp.flags()&^cpKnown))
+	case l.s.oldLargeNat():
+		return damagedf("the large NAT bitmap is where old versions had it")
+	case l.s.journalFault != nil:
+		return damagedf("%s", l.s.journalFault.detail)
+	}
+	if err := l.refuseLog(); err != nil {
+		return err
+	}
+	if err := l.refuseCounts(); err != nil || force {
+		return err
+	}
+	switch {
+	case cp.has(cpFsck):
+		return dirtyf("the kernel asks for a check; run check -p")
+	case cp.has(cpQuotaFsck):
+		return dirtyf("quotas need a check; run check -p")
+	case cp.has(cpOrphans):
+		return dirtyf("files that were deleted while open are still to be freed: check -p does that, or a mount")
+	}
+	return nil
+}
+
+// refuseLog refuses a volume that was not unmounted: what was synced since the
+// checkpoint is in the log, and a new checkpoint would forget it.
+func (l *loaded) refuseLog() error {
+	rec, err := readRecovery(l.d, l.g, l.s)
+	switch {
+	case err != nil:
+		return err
+	case rec.nodes > 0 && rec.why() != "":
+		return dirtyf("the log has to be replayed and is damaged: %s; check -y --discard-log gives up what was synced since the last checkpoint", rec.why())
+	case rec.nodes > 0:
+		return dirtyf("the log has to be replayed, %d nodes: check -p does that, as a mount would; check -y --discard-log gives up what was synced since the last checkpoint", rec.nodes)
+	case l.s.leftMounted():
+		return dirtyf("it was not unmounted: check -p writes the checkpoint that is missing, or a mount does")
+	}
+	return nil
+}
+
+// refuseCounts looks at the numbers of the checkpoint that a kernel looks at
+// before it mounts, [Linux] behaviour f2fs_sanity_check_ckpt.
+func (l *loaded) refuseCounts() error {
+	cp, g := l.s.cp, l.g
+	start := cp.startSum()
+	switch {
+	case start < 1+g.CPPayload || start > segmentBlocks-1-logCount:
+		return damagedf("checkpoint: the summaries start at block %d of the pack, behind a payload of %d blocks", start, g.CPPayload)
+	case cp.overprovision() == 0 || cp.reserved() == 0:
+		return damagedf("checkpoint: %d segments are reserved and %d over-provisioned", cp.reserved(), cp.overprovision())
+	case cp.validNodes() > g.NIDs()-rootIno || cp.validInodes() > cp.validNodes():
+		return damagedf("checkpoint: %d inodes among %d nodes, and NAT has room for %d", cp.validInodes(), cp.validNodes(), g.NIDs())
+	}
+	if why := g.userBlocksFault(cp.userBlocks(), cp.validBlocks()); why != "" {
+		return damagedf("checkpoint: %s", why)
+	}
+	for _, f := range l.s.logFaults() {
+		return damagedf("log %d: %s", f.log, f.detail)
+	}
+	for log := range logCount {
+		if l.s.logs[log] == nil {
+			return damagedf("log %d: the checkpoint has no summary of it", log)
+		}
+	}
+	return nil
+}
+
+// refuseTables looks at SIT. Who builds on one that is wrong overwrites what is
+// in use.
+func (l *loaded) refuseTables() error {
+	if n := len(l.sit.bad); n > 0 {
+		f := l.sit.bad[0]
+		return damagedf("SIT contradicts itself in %d segments, the first is %d: %d where %d is right; run check -y", n, f.segno, f.got, f.want)
+	}
+	for _, f := range append(l.s.usedLogs(l.sit), l.s.summaryFaults()...) {
+		return damagedf("log %d: %s; run check -y", f.log, f.detail)
+	}
+	for _, f := range l.s.countFaults(l.sit) {
+		return damagedf("%s; run check -y", f.detail)
+	}
+	return nil
+}

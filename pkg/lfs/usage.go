@@ -1,0 +1,145 @@
+package lfs
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// quotaChange is what a change adds to the usage of one user, group or project.
+type quotaChange struct {
+	space  int64 // bytes
+	inodes int64
+}
+
+// ids are whom an inode counts for, by kind.
+func (n nodeBlock) ids() (ids [quotaKinds]uint32) {
+	ids[userQuota], ids[groupQuota] = n.uid(), n.gid()
+	if n.hasExtraField(inodeProject + 4) {
+		ids[projectQuota] = n.project()
+	}
+	return ids
+}
+
+// charge counts space and inodes for the owners of an inode. The files of the
+// quotas themselves are nobody's.
+func (w *writer) charge(n nodeBlock, space, inodes int64) {
+	if w.isQuota(n.nid()) {
+		return
+	}
+	for kind, id := range n.ids() {
+		c := w.usage[kind][id]
+		w.usage[kind][id] = quotaChange{c.space + space, c.inodes + inodes}
+	}
+}
+
+// putQuotas writes usage into the quota files. Of what was not counted right
+// before, nothing is known; it stays marked as that.
+func (w *writer) putQuotas() error {
+	for kind, nid := range w.g.QuotaInos {
+		if nid == 0 || w.keepQuotas {
+			continue
+		}
+		ids := slices.Sorted(maps.Keys(w.usage[kind]))
+		ids = slices.DeleteFunc(ids, func(id uint32) bool { return w.usage[kind][id] == quotaChange{} })
+		if len(ids) == 0 {
+			continue
+		}
+		h, err := w.open(textf("<quota %d>", kind), nid)
+		if err != nil {
+			return err
+		}
+		q := &quotaPages{h: h}
+		for _, id := range ids {
+			if err := q.add(kind, id, w.usage[kind][id]); err != nil {
+				return err
+			}
+		}
+		if err := q.store(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quotaPages is a quota file with one page in hand.
+type quotaPages struct {
+	h     *handle
+	page  uint64
+	b     []byte
+	dirty bool
+}
+
+// at is block n of the file.
+func (q *quotaPages) at(n uint32) ([]byte, error) {
+	off := int64(n) * quotaBlock
+	bs := q.h.w.g.BlockSize
+	if page := uint64(off / bs); q.b == nil || page != q.page {
+		if err := q.store(); err != nil {
+			return nil, err
+		}
+		b, err := q.h.readPage(page)
+		if err != nil {
+			return nil, err
+		}
+		q.page, q.b = page, b
+	}
+	if q.b == nil {
+		return nil, dirtyf("%s: it has no block %d; run check -p", q.h.path, n)
+	}
+	return q.b[off%bs:][:quotaBlock], nil
+}
+
+// store writes the page in hand, and with it the inode.
+func (q *quotaPages) store() error {
+	if !q.dirty {
+		return nil
+	}
+	q.dirty = false
+	if err := q.h.writePage(q.page, q.b); err != nil {
+		return err
+	}
+	return q.h.store()
+}
+
+// add counts a change for one id. [Linux] behaviour: whoever owns a file has a
+// record, as it is made with the first; a file that has none is wrong.
+func (q *quotaPages) add(kind int, id uint32, c quotaChange) error {
+	head, err := q.at(0)
+	if err != nil {
+		return err
+	}
+	if m := binary.LittleEndian.Uint32(head); m != quotaMagic(kind) {
+		return dirtyf("%s: its magic number is %#x; run check -p", q.h.path, m)
+	}
+	n := uint32(1)
+	for level := range quotaDepth {
+		b, err := q.at(n)
+		if err != nil {
+			return err
+		}
+		n = binary.LittleEndian.Uint32(b[4*(id>>(8*(quotaDepth-1-level))&0xFF):])
+		if n == 0 {
+			return dirtyf("%s: it has no record of %d, who owns files; run check -p", q.h.path, id)
+		}
+	}
+	b, err := q.at(n)
+	if err != nil {
+		return err
+	}
+	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
+		rec := b[at : at+quotaRecord]
+		if binary.LittleEndian.Uint32(rec) == id && !allZero(rec) {
+			for _, f := range []struct {
+				off int
+				by  int64
+			}{{quotaInodes, c.inodes}, {quotaSpace, c.space}} {
+				was := int64(binary.LittleEndian.Uint64(rec[f.off:]))
+				binary.LittleEndian.PutUint64(rec[f.off:], uint64(max(0, was+f.by)))
+			}
+			q.dirty = true
+			return nil
+		}
+	}
+	return dirtyf("%s: it has no record of %d, who owns files; run check -p", q.h.path, id)
+}

@@ -1,0 +1,176 @@
+package lfs
+
+import (
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// writer changes a volume as F2FS itself does: nodes and data go to new places
+// in the logs, SIT and NAT to their other copies, and the other checkpoint pack
+// makes all of that count, see checkpoint.go. Until its last block is down the
+// state before is whole.
+//
+// Blocks are written to the device as they are made, so that memory does not
+// grow with a change; what was given out since the checkpoint is written again
+// where it is. After an error the change must be given up: what the writer has
+// in mind is half of it.
+type writer struct {
+	d    dev.Device
+	g    *Geometry
+	s    *state
+	seed uint32 // of the checksums of inodes
+	sb   superblock
+	now  int64 // seconds since 1970
+
+	sit  *ledger
+	nat  *natTable
+	logs *logs
+
+	validBlocks, userBlocks  uint64 // validBlocks has those that are only reserved, too
+	validNodes, validInodes  uint32
+	orphans                  []uint32
+	usage                    [quotaKinds]map[uint32]quotaChange
+	keepQuotas               bool // usage is unknown, and stays so
+	flagsSet, flagsGone      uint32
+	summaries, blocksWritten int // for tests: what a change wrote
+}
+
+func newWriter(l *loaded, now int64) (*writer, error) {
+	w := &writer{
+		d: l.d, g: l.g, s: l.s, sb: l.sb, seed: inodeSeed(l.sb.uuid()), now: max(now, 0), sit: newLedger(l), nat: newNATTable(l),
+		validBlocks: l.s.cp.validBlocks(), userBlocks: l.s.cp.userBlocks(), validNodes: l.s.cp.validNodes(), validInodes: l.s.cp.validInodes(),
+		keepQuotas: l.s.cp.has(cpQuotaFsck),
+	}
+	for kind := range w.usage {
+		w.usage[kind] = map[uint32]quotaChange{}
+	}
+	w.logs = newLogs(w, l.s)
+	orphans, _, err := l.s.readOrphans(l.d)
+	w.orphans = orphans
+	return w, err
+}
+
+// room refuses a change that takes more blocks than users may have. What is
+// kept back beyond them is the kernel's, to collect garbage with.
+func (w *writer) room(path string, need uint64) error {
+	if free := w.userBlocks - min(w.validBlocks, w.userBlocks); need > free {
+		return vol.Refusef("%s: %d blocks of %d bytes are needed, %d are free", path, need, w.g.BlockSize, free)
+	}
+	return nil
+}
+
+// node reads a node, and checks that it is the one that NAT says. What it
+// returns is the caller's.
+func (w *writer) node(nid, ino uint32) (nodeBlock, error) {
+	e, err := w.nat.get(nid)
+	if err != nil {
+		return nil, err
+	}
+	addr := e.addr()
+	if nid < rootIno || e.ino() != ino || !w.g.ValidMain(addr) {
+		return nil, damagedf("NAT has node %d as one of inode %d at block %#x, should be of inode %d; run check -y", nid, e.ino(), addr, ino)
+	}
+	b, err := readBlock(w.d, w.g, addr)
+	if err != nil {
+		return nil, err
+	}
+	n := nodeBlock(b)
+	switch {
+	case n.nid() != nid || n.ino() != ino:
+		return nil, damagedf("block %d is node %d of inode %d, should be node %d of inode %d; run check -y", addr, n.nid(), n.ino(), nid, ino)
+	case !w.sit.valid(addr):
+		return nil, damagedf("block %d holds node %d, and SIT has it as free; run check -y", addr, nid)
+	case nid == ino && w.g.Has(featInodeChecksum) && n.hasSum() && n.checksum() != inodeSum(w.seed, n):
+		return nil, damagedf("the checksum of inode %d is wrong; run check -y", ino)
+	}
+	return n, nil
+}
+
+// newNode makes a node that is no inode: of a directory or not, at a place of
+// its file. It is nowhere until it is put.
+func (w *writer) newNode(ino, place uint32, dir bool) (nodeBlock, error) {
+	nid, err := w.nat.alloc(ino)
+	if err != nil {
+		return nil, err
+	}
+	flag := place << footerShift
+	if !dir {
+		flag |= footerCold
+	}
+	n := make(nodeBlock, w.g.BlockSize)
+	n.putFooter(nid, ino, flag, firstCPVer, 0)
+	w.validNodes++
+	w.validBlocks++
+	return n, nil
+}
+
+// nodeLog is the log of a node, [Linux] behaviour __get_segment_type_6(): pointers
+// to nodes are cold, those of directories hot, all others warm.
+func (w *writer) nodeLog(n nodeBlock) int {
+	switch {
+	case !n.isInode() && isIndirect(n.place(), uint32(w.g.per().nodeSlots())):
+		return coldNode
+	case n.nodeFlag()&footerCold != 0:
+		return warmNode
+	}
+	return hotNode
+}
+
+// isIndirect tells whether the node at a place of a file leads to nodes,
+// [Linux] behaviour IS_DNODE().
+func isIndirect(place, per uint32) bool {
+	switch first := 6 + 2*per; {
+	case place == xattrPlace:
+		return false
+	case place == 3, place == 4+per, place == 5+2*per:
+		return true
+	default:
+		return place >= first && (place-first)%(per+1) == 0
+	}
+}
+
+// putNode writes a node: to a new place, or again to the one that it was given
+// since the checkpoint. Its footer says which node it is. It carries no version
+// of a checkpoint, so that none can take it for a part of its log.
+func (w *writer) putNode(n nodeBlock) error {
+	nid, ino := n.nid(), n.ino()
+	e, err := w.nat.get(nid)
+	if err != nil {
+		return err
+	}
+	addr := e.addr()
+	if !w.g.ValidMain(addr) || !w.sit.fresh(addr) {
+		old := addr
+		if addr, err = w.logs.alloc(w.nodeLog(n), nid, 0, 0); err != nil {
+			return err
+		}
+		if w.g.ValidMain(old) {
+			if err := w.sit.release(old, 1); err != nil {
+				return err
+			}
+		}
+		if err := w.nat.set(nid, ino, addr); err != nil {
+			return err
+		}
+	}
+	n.putFooter(nid, ino, n.nodeFlag()&^(footerFsync|footerDentry), firstCPVer, addr+1)
+	if n.isInode() && w.g.Has(featInodeChecksum) && n.hasSum() {
+		n.put32(inodeChecksum, inodeSum(w.seed, n))
+	}
+	return w.write(addr, n)
+}
+
+// write writes a block of the main area.
+func (w *writer) write(addr uint32, b []byte) error {
+	w.blocksWritten++
+	_, err := w.d.WriteAt(b, w.g.BlockOff(addr))
+	return err
+}
+
+// writeSummary writes the summary of a segment to SSA. It may be done where the
+// old one is: what it changes is of blocks that were free at the checkpoint.
+func (w *writer) writeSummary(segno uint32, sum summaryBlock) error {
+	w.summaries++
+	_, err := w.d.WriteAt(sum, w.g.SummaryOff(segno))
+	return err
+}
