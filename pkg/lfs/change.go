@@ -2,7 +2,6 @@ package lfs
 
 import (
 	"context"
-	"errors"
 	"math"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -65,8 +64,10 @@ func (c *batch) finish() error {
 // this package, and must not reach the disk.
 func (c *batch) verify() error {
 	l := &loaded{d: c.v.d}
-	if err := errors.Join(l.loadSuper(true), l.loadPack(true)); err != nil {
-		return mistakef("%v", err)
+	for _, step := range []func(bool) error{l.loadSuper, l.loadPack} {
+		if err := step(true); err != nil {
+			return err
+		}
 	}
 	if got, want := l.s.cp.version(), c.w.s.cp.version()+1; got != want {
 		return mistakef("checkpoint %d counts, not %d", got, want)

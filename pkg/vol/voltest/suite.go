@@ -32,6 +32,12 @@ type Suite struct {
 	// collects garbage must: what a plan calls free is what files can have, and
 	// less than what is free.
 	Reserve bool
+	// Fill writes b into a file that was preallocated, and Contents reads one:
+	// for a format that writes elsewhere than where a file was, whose bytes
+	// extents alone do not tell. There a contiguous file stays where it is and
+	// is not zeroed. Nil, both: they lie where the extents say, at all times.
+	Fill     func(t testing.TB, d dev.Device, path string, b []byte)
+	Contents func(t testing.TB, d dev.Device, path string) []byte
 }
 
 // Run runs the suite.
@@ -289,6 +295,10 @@ func (v volume) refuse(t *testing.T) {
 
 // zero: a range of a file reads as zeros, the rest of it does not.
 func (v volume) zero(t *testing.T) {
+	if v.Fill != nil {
+		v.zeroMoved(t)
+		return
+	}
 	d := v.fresh(t)
 	x, txn := v.open(t, d)
 	n := v.unit(x)
@@ -319,6 +329,28 @@ func (v volume) zero(t *testing.T) {
 		t.Error("the file does not read as zeros in the range and as before elsewhere")
 	}
 }
+
+// zeroMoved is zero for a format that writes elsewhere.
+func (v volume) zeroMoved(t *testing.T) {
+	d := v.used(t)
+	was := v.Contents(t, d, "dir/a long name.bin")
+	x, txn := v.open(t, d)
+	from, length := int64(len(was))/3, int64(len(was))/3
+	if _, err := x.ZeroRanges(context.Background(), vol.ZeroRequest{Files: []vol.ZeroFile{{Path: "dir/a long name.bin", Offset: from, Length: length}}}); err != nil {
+		t.Fatalf("zero: %v", err)
+	}
+	commit(t, txn)
+	v.mustBeClean(t, d, "zero")
+	if allZeros(was[from : from+length]) {
+		t.Error("there was nothing to zero")
+	}
+	clear(was[from : from+length])
+	if got := v.Contents(t, d, "dir/a long name.bin"); !bytes.Equal(got, was) {
+		t.Error("the file does not read as zeros in the range and as before elsewhere")
+	}
+}
+
+func allZeros(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // operations: any sequence of changes leaves a clean volume, and sizes that
 // only grow as asked.

@@ -60,23 +60,34 @@ func (v volume) used(t *testing.T) dev.Device {
 	t.Helper()
 	d := v.fresh(t)
 	x, txn := v.open(t, d)
-	res, err := x.Preallocate(context.Background(), v.request(x))
+	req := v.request(x)
+	req.Contiguous = v.Fill == nil
+	res, err := x.Preallocate(context.Background(), req)
 	if err != nil {
 		t.Fatalf("preallocate: %v", err)
 	}
 	commit(t, txn)
 	for i, f := range res.Files {
+		if v.Fill != nil {
+			v.Fill(t, d, f.Path, pattern(f.Size, i))
+			continue
+		}
 		for _, e := range f.Extents {
-			b := make([]byte, e.Length)
-			for k := range b {
-				b[k] = byte(k*7 + i + 1)
-			}
-			if _, err := d.WriteAt(b, e.Off); err != nil {
+			if _, err := d.WriteAt(pattern(e.Length, i), e.Off); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	return d
+}
+
+// pattern is n bytes that tell what they are.
+func pattern(n int64, i int) []byte {
+	b := make([]byte, n)
+	for k := range b {
+		b[k] = byte(k*7 + i + 1)
+	}
+	return b
 }
 
 // scribbled is a volume on which everything that a format writes holds
