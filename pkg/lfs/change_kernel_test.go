@@ -53,7 +53,7 @@ for d; do
 	cp new/reserved new/copy; rm new/reserved
 	dd if=/dev/zero of=full bs=1M 2>/dev/null || true
 	sync; rm full; sync; random again/written 200 100
-	gone; go $d; [ "$(ls elsewhere | wc -l)" = 349 ]; gone
+	gone; go $d; [ "$(ls elsewhere | wc -l)" = 250 ]; gone
 done
 dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v 'Mounted with checkpoint version' || true
 `

@@ -140,8 +140,10 @@ func (w *writer) writePack(sit, nat []byte) error {
 	if err := w.d.Sync(); err != nil {
 		return err
 	}
-	_, err := w.d.WriteAt(at(blocks-1), w.g.BlockOff(start+blocks-1))
-	return err
+	if _, err := w.d.WriteAt(at(blocks-1), w.g.BlockOff(start+blocks-1)); err != nil {
+		return err
+	}
+	return w.d.Sync() // before another change takes the pack that was left
 }
 
 // putVersions writes the version bitmaps to where readVersions finds them: b is

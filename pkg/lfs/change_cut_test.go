@@ -1,0 +1,140 @@
+package lfs
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// cutCases are changes for power cuts, by name.
+func cutCases() map[string]func(ctx context.Context, v vol.Volume) error {
+	reserve := func(r vol.PreallocRequest) func(ctx context.Context, v vol.Volume) error {
+		return func(ctx context.Context, v vol.Volume) error {
+			_, err := v.Preallocate(ctx, r)
+			return err
+		}
+	}
+	return map[string]func(ctx context.Context, v vol.Volume) error{
+		"prealloc": reserve(vol.PreallocRequest{Create: true, Files: []vol.PreallocFile{
+			{Path: "plain", Length: 1 << 20}, {Path: "inline", Length: 10_000}, {Path: "dir/a/b", Length: 8 << 20}, {Path: "double", Length: 50_000},
+		}}),
+		"pin": reserve(vol.PreallocRequest{Create: true, Contiguous: true, FillZero: true, Files: []vol.PreallocFile{{Path: "dir/new", Length: 3 << 20}}}),
+		"zero": func(ctx context.Context, v vol.Volume) error {
+			_, err := v.ZeroRanges(ctx, vol.ZeroRequest{Files: []vol.ZeroFile{{Path: "plain", Offset: 100, Length: 9000}, {Path: "inline", Length: -1}, {Path: "direct", Offset: 4 << 20, Length: 1 << 20}, {Path: "dir/twice", Offset: 3, Length: 9}}})
+			return err
+		},
+	}
+}
+
+// two changes are made on one volume before either is written.
+func twoChanges(ctx context.Context, v vol.Volume) error {
+	for _, f := range []vol.ZeroFile{{Path: "plain", Offset: 100, Length: 9000}, {Path: "plain", Offset: 8200, Length: 2}} {
+		if _, err := v.ZeroRanges(ctx, vol.ZeroRequest{Files: []vol.ZeroFile{f}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestCutOfTwo: two changes that are written together count together, or not
+// at all. That takes the undo log, as each has a checkpoint of its own.
+func TestCutOfTwo(t *testing.T) {
+	l := newLab(t, labFeatures)
+	fillFile(t, l.d, "plain", bytes.Repeat([]byte("plain "), 16384/6))
+	devtest.Matrix(t, devtest.Case{
+		Image: func() dev.Device { return l.d }, Max: 40,
+		Change: func(d dev.Device, j dev.Journal) error {
+			txn := dev.Begin(d)
+			v, err := open(context.Background(), txn, vol.OpenOptions{Raw: d, Now: 1700000001})
+			if err == nil {
+				err = twoChanges(context.Background(), v)
+			}
+			if err == nil {
+				_, err = txn.Commit(context.Background(), dev.CommitOptions{Undo: j})
+			}
+			return err
+		},
+	})
+}
+
+// signature is what a volume holds, as far as the changes are concerned: the
+// check finds nothing, or that, and the files are these.
+func signature(t testing.TB, d dev.Device) string {
+	t.Helper()
+	s := ""
+	for _, slug := range slugs(checked(t, d)) {
+		if slug != "cp-tail" && slug != "cp-checksum" { // the other pack was being written
+			s += slug
+		}
+	}
+	for _, path := range []string{"plain", "inline", "direct", "dir/twice", "dir/a/b", "dir/new"} {
+		b, err := readAll(t.Context(), d, path)
+		if err != nil {
+			s += "; " + err.Error()
+			continue
+		}
+		s += textf("; %s %d %x", path, len(b), crcUpdate(1, b))
+	}
+	return s
+}
+
+// TestCutWithoutLog: without any undo log a power cut at any write leaves the
+// volume as before or as after: what is in use is nowhere overwritten, and the
+// last block of the checkpoint pack comes last.
+func TestCutWithoutLog(t *testing.T) {
+	for name, fn := range cutCases() {
+		t.Run(name, func(t *testing.T) {
+			cutWithoutLog(t, fn)
+		})
+	}
+}
+
+func cutWithoutLog(t *testing.T, fn func(ctx context.Context, v vol.Volume) error) {
+	l := newLab(t, labFeatures)
+	fillFile(t, l.d, "plain", bytes.Repeat([]byte("plain "), 16384/6))
+	before := signature(t, l.d)
+	after := ""
+	var states [3]int
+	run := func(d dev.Device, _ dev.Journal) error {
+		ctx := context.Background()
+		txn := dev.Begin(d)
+		v, err := open(ctx, txn, vol.OpenOptions{Raw: d, Now: 1700000001})
+		if err == nil {
+			err = fn(ctx, v)
+		}
+		if err == nil {
+			_, err = txn.Commit(ctx, dev.CommitOptions{})
+		}
+		return err
+	}
+	w := devtest.NewWorld(l.d)
+	if err := run(w.Device(), nil); err != nil {
+		t.Fatal(err)
+	}
+	after = signature(t, w.Device())
+	if after == before || !strings.HasPrefix(after, ";") || !strings.HasPrefix(before, ";") {
+		t.Fatalf("before %q, after %q", before, after)
+	}
+	devtest.Matrix(t, devtest.Case{
+		Image: func() dev.Device { return l.d }, Change: run, Max: 24,
+		Verify: func(t testing.TB, step string, got dev.Device) {
+			switch s := signature(t, got); s {
+			case before:
+				states[0]++
+			case after:
+				states[1]++
+			default:
+				states[2]++
+				t.Errorf("%s: neither before nor after: %s", step, s)
+			}
+		},
+	})
+	if states[0] == 0 || states[1] == 0 {
+		t.Errorf("the cuts left before, after and neither %v times", states)
+	}
+}
