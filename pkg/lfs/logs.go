@@ -20,12 +20,17 @@ type logHead struct {
 type logs struct {
 	w     *writer
 	heads [logCount]logHead
-	// Sections that are kept back for the kernel's garbage collection.
-	reserve uint64
+	// Below as many free sections holes are filled rather than sections taken,
+	// as the kernel does. At least floor are left to it, to collect garbage with.
+	scarce, floor uint64
 }
 
 func newLogs(w *writer, s *state) *logs {
-	l := &logs{w: w, reserve: uint64((s.cp.reserved() + w.g.SegsPerSec - 1) / w.g.SegsPerSec)}
+	per := w.g.SegsPerSec
+	l := &logs{w: w, scarce: uint64((s.cp.reserved() + per - 1) / per)}
+	// What is left when users have all blocks they may have, without any holes:
+	// each log may have just begun a section.
+	l.floor = min(l.scarce, max(2, uint64(s.cp.overprovision()/per)-min(logCount, uint64(s.cp.overprovision()/per))))
 	for i := range l.heads {
 		h := &l.heads[i]
 		*h = logHead{kind: i, segno: s.cp.logSegment(i), next: uint32(s.cp.logOffset(i)), fills: s.cp.logAlloc(i) == allocSSR}
@@ -74,15 +79,17 @@ func (l *logs) advance(h *logHead) error {
 	if segno, ok := l.inSection(h); ok {
 		return l.begin(h, segno)
 	}
-	if l.w.sit.free.Free() > l.reserve {
+	if l.w.sit.free.Free() <= l.scarce {
+		if segno, ok := l.used(h); ok {
+			return l.fill(h, segno)
+		}
+	}
+	if l.w.sit.free.Free() > l.floor {
 		if segno, ok := l.newSection(h); ok {
 			return l.begin(h, segno)
 		}
 	}
-	if segno, ok := l.used(h); ok {
-		return l.fill(h, segno)
-	}
-	return vol.Refusef("free blocks are too scattered: no segment is left for log %d, but for the %d sections that collecting garbage needs; a mount collects it", h.kind, l.reserve)
+	return vol.Refusef("free blocks are too scattered: no segment is left for log %d, but for the %d sections that collecting garbage needs; a mount collects it", h.kind, l.floor)
 }
 
 // inSection is a segment without a block of the section that a log is in:
@@ -178,9 +185,9 @@ func (l *logs) fill(h *logHead, segno uint32) error {
 // they hold the file; contiguous asks for one run of them.
 func (l *logs) sections(n uint32, r space.Request) ([]space.Extent, error) {
 	free := l.w.sit.free
-	if have := free.Free(); uint64(n)+l.reserve > have {
+	if have := free.Free(); uint64(n)+l.floor > have {
 		return nil, vol.Refusef("%d free sections are needed, of %d bytes; %d are free, of which %d are for collecting garbage",
-			n, int64(l.w.g.SegsPerSec)*l.w.g.SegmentBytes(), have, l.reserve)
+			n, int64(l.w.g.SegsPerSec)*l.w.g.SegmentBytes(), have, l.floor)
 	}
 	r.Units = n
 	es, err := free.Alloc(nil, r)

@@ -96,7 +96,7 @@ func (h *handle) pinnable(es []space.Extent, mapped, from, to uint64, p *placeme
 	if holes == 0 && len(es) == 1 && uint64(es[0].Len) == mapped {
 		return true, nil // it is as is asked for
 	}
-	return false, vol.Refusef("%s: it has blocks in %d extents and %d that are reserved; F2FS can make one run of a file that has none", h.path, len(es), mapped-space.Units(es))
+	return false, vol.Refusef("%s: it has %d blocks, %d of them reserved, and F2FS pins a file that has none", h.path, mapped, mapped-space.Units(es))
 }
 
 // holes are the pages of from … to-1 that have no block, and of those behind as

@@ -13,10 +13,10 @@ import (
 // before anything is written.
 func TestRefuseVolume(t *testing.T) {
 	flag := func(f uint32) func(l *lab) {
-		return func(l *lab) { l.editPack(func(c checkpoint) { c.put32(cpFlags, c.flags()|f) }) }
+		return func(l *lab) { l.alterPack(func(c checkpoint) { c.put32(cpFlags, c.flags()|f) }) }
 	}
 	field := func(off int, v uint32) func(l *lab) {
-		return func(l *lab) { l.editPack(func(c checkpoint) { c.put32(off, v) }) }
+		return func(l *lab) { l.alterPack(func(c checkpoint) { c.put32(off, v) }) }
 	}
 	for _, c := range []struct {
 		name   string
@@ -25,19 +25,19 @@ func TestRefuseVolume(t *testing.T) {
 		forced bool // with force it is taken
 		damage func(l *lab)
 	}{
-		{"features", vol.ErrRequest, "not known", false, func(l *lab) { l.editSupers(func(s superblock) { s.put32(sbFeatures, s.features()|1<<30) }) }},
-		{"zoned", vol.ErrRequest, "zones", false, func(l *lab) { l.editSupers(func(s superblock) { s.put32(sbFeatures, s.features()|featZoned) }) }},
-		{"device alias", vol.ErrRequest, "devices", false, func(l *lab) { l.editSupers(func(s superblock) { s.put32(sbFeatures, s.features()|featDeviceAlias) }) }},
+		{"features", vol.ErrRequest, "not known", false, func(l *lab) { l.alterSupers(func(s superblock) { s.put32(sbFeatures, s.features()|1<<30) }) }},
+		{"zoned", vol.ErrRequest, "zones", false, func(l *lab) { l.alterSupers(func(s superblock) { s.put32(sbFeatures, s.features()|featZoned) }) }},
+		{"device alias", vol.ErrRequest, "devices", false, func(l *lab) { l.alterSupers(func(s superblock) { s.put32(sbFeatures, s.features()|featDeviceAlias) }) }},
 		{"two devices", vol.ErrRequest, "2 devices", false, func(l *lab) {
-			l.editSupers(func(s superblock) {
+			l.alterSupers(func(s superblock) {
 				s[sbDevices], s[sbDevices+deviceLen] = 'a', 'b'
 				s.put32(sbDevices+devicePathLen, s.u32(sbSegments))
 			})
 		}},
-		{"stop reason", vol.ErrDirty, "stopped writing", true, func(l *lab) { l.editSupers(func(s superblock) { s[sbStopReasons] = 1 }) }},
-		{"errors", vol.ErrDirty, "met errors", true, func(l *lab) { l.editSupers(func(s superblock) { s[sbErrors] = 1 }) }},
-		{"segment size", vol.ErrDamaged, "log_blocks_per_seg", false, func(l *lab) { l.editSupers(func(s superblock) { s.put32(sbLogSegment, 10) }) }},
-		{"no superblock", vol.ErrNotVolume, "magic", false, func(l *lab) { l.editSupers(func(s superblock) { s.put32(sbMagic, 1) }) }},
+		{"stop reason", vol.ErrDirty, "stopped writing", true, func(l *lab) { l.alterSupers(func(s superblock) { s[sbStopReasons] = 1 }) }},
+		{"errors", vol.ErrDirty, "met errors", true, func(l *lab) { l.alterSupers(func(s superblock) { s[sbErrors] = 1 }) }},
+		{"segment size", vol.ErrDamaged, "log_blocks_per_seg", false, func(l *lab) { l.alterSupers(func(s superblock) { s.put32(sbLogSegment, 10) }) }},
+		{"no superblock", vol.ErrNotVolume, "magic", false, func(l *lab) { l.alterSupers(func(s superblock) { s.put32(sbMagic, 1) }) }},
 		{"no pack", vol.ErrDamaged, "neither checkpoint pack", false, func(l *lab) {
 			for i := range packCount {
 				l.edit(l.g.PackBlock(i), func(b []byte) { b[5]++ })
@@ -54,7 +54,7 @@ func TestRefuseVolume(t *testing.T) {
 		{"nodes", vol.ErrDamaged, "nodes", false, field(cpValidNodes, 12)},
 		{"log", vol.ErrDamaged, "log", false, field(cpDataSegments, 1<<20)},
 		{"log in use", vol.ErrDamaged, "in use", false, func(l *lab) {
-			l.editPack(func(c checkpoint) { c.putLog(warmData, c.logSegment(warmData), 0) })
+			l.alterPack(func(c checkpoint) { c.putLog(warmData, c.logSegment(warmData), 0) })
 		}},
 		{"sit", vol.ErrDamaged, "SIT contradicts", false, func(l *lab) {
 			segno := l.g.SegmentOf(l.at["plain"].pages[0])
@@ -82,8 +82,8 @@ func TestRefuseVolume(t *testing.T) {
 	}
 }
 
-// editPack changes the checkpoint block of the pack that counts, at both ends.
-func (l *lab) editPack(fn func(c checkpoint)) {
+// alterPack changes the checkpoint block of the pack that counts, at both ends.
+func (l *lab) alterPack(fn func(c checkpoint)) {
 	blk := l.g.PackBlock(0)
 	c := checkpoint(l.read(blk))
 	last := c.blocks() - 1
@@ -93,8 +93,8 @@ func (l *lab) editPack(fn func(c checkpoint)) {
 	l.write(blk+last, c)
 }
 
-// editSupers changes both superblocks.
-func (l *lab) editSupers(fn func(s superblock)) {
+// alterSupers changes both superblocks.
+func (l *lab) alterSupers(fn func(s superblock)) {
 	for i := range uint32(superBlocks) {
 		l.edit(i, func(b []byte) {
 			s := superblock(b[superOffset:][:superLen])
@@ -178,7 +178,7 @@ func TestRefuseFile(t *testing.T) {
 		{"encrypted inline", "encrypted", func(*vol.PreallocRequest) {}},
 		{"link", "symbolic link", func(*vol.PreallocRequest) {}}, {"fifo", "regular", nil}, {"secret/new", "encrypted", func(r *vol.PreallocRequest) { r.Create = true }},
 		{"plain/x", "no directory", func(r *vol.PreallocRequest) { r.Create = true }},
-		{"plain", "3 reserved", func(r *vol.PreallocRequest) { r.ValidAll = true; r.Files[0].Length = 1 << 20 }},
+		{"plain", "that has none", func(r *vol.PreallocRequest) { r.ValidAll = true; r.Files[0].Length = 1 << 20 }},
 		{"plain", "alignment", func(r *vol.PreallocRequest) { r.Align = 1 << 20 }},
 		{strings.Repeat("n", 256), "255 bytes", func(r *vol.PreallocRequest) { r.Create = true }},
 		{"a\x00b", "zero byte", func(r *vol.PreallocRequest) { r.Create = true }},
