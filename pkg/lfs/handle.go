@@ -1,6 +1,9 @@
 package lfs
 
 import (
+	"bytes"
+	"encoding/binary"
+
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -11,6 +14,10 @@ type handle struct {
 	path string
 	nid  uint32
 	b    nodeBlock
+	// The nodes on the way to the last page: most often the next one is near.
+	// Where the way ends the memory is used again.
+	inner [2]nodeBlock
+	leaf  nodeBlock
 }
 
 // open reads the inode of a file.
@@ -131,6 +138,7 @@ type pointers struct {
 	nid     uint32
 	version byte
 	base    int // the word of the first pointer
+	words   int // where words start in the node
 	dirty   bool
 }
 
@@ -142,16 +150,51 @@ func nodeOffset(n nodeBlock) int {
 	return 0
 }
 
-func (p *pointers) get(word int) uint32 { return p.n.u32(nodeOffset(p.n) + 4*word) }
+func (p *pointers) get(word int) uint32 { return p.n.u32(p.words + 4*word) }
 
-// set changes a pointer. The extent that the inode remembers may not fit any
-// more, and is forgotten.
+// set changes a pointer. See forget for the extent that the inode remembers.
 func (p *pointers) set(word int, addr uint32) {
-	p.n.put32(nodeOffset(p.n)+4*word, addr)
+	p.n.put32(p.words+4*word, addr)
 	p.dirty = true
 }
 
-// entry is what the summary has of a pointer.
+// same tells whether pointers first … end-1 are all equal, as they mostly are in
+// what is reserved or a hole: then none of them needs a look of its own.
+func (p *pointers) same(first, end int) (addr uint32, ok bool) {
+	b := p.n[p.words+4*first : p.words+4*end]
+	if len(b) == 0 {
+		return 0, false
+	}
+	return p.get(first), bytes.Equal(b[4:], b[:len(b)-4])
+}
+
+// holes counts those of pointers first … end-1 that are.
+func (p *pointers) holes(first, end int) (n uint64) {
+	if a, ok := p.same(first, end); ok {
+		if a == nullAddr {
+			n = uint64(end - first)
+		}
+		return n
+	}
+	for word := first; word < end; word++ {
+		if p.get(word) == nullAddr {
+			n++
+		}
+	}
+	return n
+}
+
+// fill sets pointers first … end-1.
+func (p *pointers) fill(first, end int, addr uint32) {
+	b := p.n[p.words+4*first : p.words+4*end]
+	binary.LittleEndian.PutUint32(b, addr)
+	for n := 4; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
+	p.dirty = true
+}
+
+// slot is what the summary has of a pointer.
 func (p *pointers) slot(word int) uint16 { return uint16(word - p.base) }
 
 // store writes the node, if it changed.
@@ -163,7 +206,7 @@ func (p *pointers) store() error {
 	return p.h.w.putNode(p.n)
 }
 
-// at is the node that has a page. Without create it is nil where that does not
+// at is the node that has a page, good until the next call. Without create it is nil where that does not
 // exist; with create the nodes on the way are made.
 func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 	p, ok := h.wayTo(page)
@@ -174,7 +217,7 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 	for i, st := range p.steps[:p.depth] {
 		nid := n.u32(nodeOffset(n) + 4*st.word)
 		if nid != 0 {
-			child, err := h.w.node(nid, h.nid)
+			child, err := h.child(nid, i, i == p.depth-1)
 			if err != nil {
 				return nil, p, pathError(h.path, err)
 			}
@@ -183,6 +226,11 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 		}
 		if !create {
 			p.skip = p.next + beyond(p, i, uint64(h.w.g.per().nodeSlots()))
+			if i == p.depth-1 && i > 0 { // the nodes beside it that are missing, too
+				for k := st.word + 1; k < h.w.g.per().nodeSlots() && n.u32(4*k) == 0; k++ {
+					p.skip += uint64(h.w.g.per().nodeSlots())
+				}
+			}
 			return nil, p, nil
 		}
 		child, err := h.newNode(n, st)
@@ -193,11 +241,29 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 			if err := h.w.putNode(child); err != nil {
 				return nil, p, err
 			}
+			h.inner[i] = child
 		}
 		n = child
 	}
 	out, err := h.pointersOf(n)
 	return out, p, err
+}
+
+// child reads node i on the way to a page; the last of them is good until the
+// next call.
+func (h *handle) child(nid uint32, i int, last bool) (nodeBlock, error) {
+	if last {
+		if h.leaf == nil {
+			h.leaf = make(nodeBlock, h.w.g.BlockSize)
+		}
+		return h.leaf, h.w.readNode(nid, h.nid, h.leaf)
+	}
+	if n := h.inner[i]; n != nil && n.nid() == nid {
+		return n, nil
+	}
+	n, err := h.w.node(nid, h.nid)
+	h.inner[i] = n
+	return n, err
 }
 
 // beyond is how many pages follow the direct node of a way under node i of it.
@@ -228,7 +294,7 @@ func (h *handle) pointersOf(n nodeBlock) (*pointers, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pointers{h: h, n: n, nid: n.nid(), version: e.version()}
+	p := &pointers{h: h, n: n, nid: n.nid(), version: e.version(), words: nodeOffset(n)}
 	if n.isInode() {
 		p.base, _ = h.slots()
 	}
@@ -278,11 +344,7 @@ func (h *handle) missing(from, to uint64) (holes, nodes uint64, err error) {
 			nodes += n
 			holes += next - page
 		} else {
-			for k := range int(next - page) {
-				if p.get(way.slot+k) == nullAddr {
-					holes++
-				}
-			}
+			holes += p.holes(way.slot, way.slot+int(next-page))
 		}
 		page = next
 	}
@@ -298,7 +360,7 @@ func (h *handle) missingNodes(p *way, planned map[uint32]bool) (n uint64, err er
 				if i == p.depth-1 {
 					break
 				}
-				if b, err = h.w.node(nid, h.nid); err != nil {
+				if b, err = h.child(nid, i, false); err != nil {
 					return 0, pathError(h.path, err)
 				}
 				continue

@@ -78,11 +78,14 @@ func (h *handle) writePage(page uint64, b []byte) error {
 // f2fs_reserve_new_blocks().
 func (h *handle) reserve(from, to uint64) (n uint64, err error) {
 	err = h.eachNode(from, to, true, func(p *pointers, _ uint64, first, end int) error {
-		here := uint64(0)
-		for word := first; word < end; word++ {
-			if p.get(word) == nullAddr {
-				p.set(word, newAddr)
-				here++
+		here := p.holes(first, end)
+		if here == uint64(end-first) {
+			p.fill(first, end, newAddr)
+		} else if here > 0 {
+			for word := first; word < end; word++ {
+				if p.get(word) == nullAddr {
+					p.set(word, newAddr)
+				}
 			}
 		}
 		n += here

@@ -129,6 +129,10 @@ func (h *handle) extents() (es []space.Extent, mapped uint64, err error) {
 		return nil, 0, err
 	}
 	err = h.eachNode(0, last, false, func(p *pointers, _ uint64, first, end int) error {
+		if a, ok := p.same(first, end); ok && a == newAddr {
+			mapped += uint64(end - first)
+			return nil
+		}
 		for word := first; word < end; word++ {
 			a := p.get(word)
 			if a == nullAddr {

@@ -78,7 +78,7 @@ func scattered(t testing.TB, path string) {
 			t.Fatal(err)
 		}
 		l := v.(*volume).l
-		n := uint64(l.s.cp.userBlocks()-l.s.cp.validBlocks()) - 600
+		n := l.s.cp.userBlocks() - l.s.cp.validBlocks() - 600
 		if err := changed(t, d, func(ctx context.Context, v vol.Volume) error {
 			_, err := v.Preallocate(ctx, vol.PreallocRequest{Create: true, Files: []vol.PreallocFile{{Path: "big", Length: int64(n) * 4096}}})
 			return err

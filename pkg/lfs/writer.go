@@ -62,28 +62,35 @@ func (w *writer) room(path string, need uint64) error {
 // node reads a node, and checks that it is the one that NAT says. What it
 // returns is the caller's.
 func (w *writer) node(nid, ino uint32) (nodeBlock, error) {
+	n := make(nodeBlock, w.g.BlockSize)
+	if err := w.readNode(nid, ino, n); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// readNode is node into memory that is there.
+func (w *writer) readNode(nid, ino uint32, n nodeBlock) error {
 	e, err := w.nat.get(nid)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	addr := e.addr()
 	if nid < rootIno || e.ino() != ino || !w.g.ValidMain(addr) {
-		return nil, damagedf("NAT has node %d as one of inode %d at block %#x, should be of inode %d; run check -y", nid, e.ino(), addr, ino)
+		return damagedf("NAT has node %d as one of inode %d at block %#x, should be of inode %d; run check -y", nid, e.ino(), addr, ino)
 	}
-	b, err := readBlock(w.d, w.g, addr)
-	if err != nil {
-		return nil, err
+	if _, err := w.d.ReadAt(n, w.g.BlockOff(addr)); err != nil {
+		return err
 	}
-	n := nodeBlock(b)
 	switch {
 	case n.nid() != nid || n.ino() != ino:
-		return nil, damagedf("block %d is node %d of inode %d, should be node %d of inode %d; run check -y", addr, n.nid(), n.ino(), nid, ino)
+		return damagedf("block %d is node %d of inode %d, should be node %d of inode %d; run check -y", addr, n.nid(), n.ino(), nid, ino)
 	case !w.sit.valid(addr):
-		return nil, damagedf("block %d holds node %d, and SIT has it as free; run check -y", addr, nid)
+		return damagedf("block %d holds node %d, and SIT has it as free; run check -y", addr, nid)
 	case nid == ino && w.g.Has(featInodeChecksum) && n.hasSum() && n.checksum() != inodeSum(w.seed, n):
-		return nil, damagedf("the checksum of inode %d is wrong; run check -y", ino)
+		return damagedf("the checksum of inode %d is wrong; run check -y", ino)
 	}
-	return n, nil
+	return nil
 }
 
 // newNode makes a node that is no inode: of a directory or not, at a place of
