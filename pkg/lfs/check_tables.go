@@ -21,7 +21,7 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 		r.Found(c.cat.Found(f.slug, c.sitAt(f.segno, sitLen), vol.Detail("segment %d", f.segno), vol.GotWant(f.got, f.want)), nil)
 	}
 	c.walk = newWalk(ctx, c.d, c.s, c.sit, c.sb.uuid())
-	c.walk.alone = c.o.Workers == 1
+	c.walk.workers = c.o.Workers
 	kept := t.nodes[:0]
 	for _, n := range t.nodes {
 		if c.takeNAT(r, &n) {
@@ -105,9 +105,7 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 		return err
 	}
 	c.takeOrphans(r)
-	if err := w.tree(); err != nil {
-		return err
-	}
+	w.tree()
 	if err := c.checkQuotas(r); err != nil {
 		return err
 	}
@@ -139,12 +137,12 @@ func (c *checker) takeOrphans(r *vol.Report) {
 			continue
 		}
 		if named[ino] || w.inodes[i].links > 0 {
-			w.at(i, "orphan-linked", nil, nil, "inode %d", ino)
+			w.noteAt(i, "orphan-linked", nil, nil, "inode %d", ino)
 			continue
 		}
 		w.inodes[i].reached = true
 		if w.inodes[i].isDir() {
-			w.inodes[i].links = 2 + w.inodes[i].subdirs
+			w.inodes[i].links = 2 + w.bodies[w.inodes[i].body].subdirs
 		}
 	}
 }
