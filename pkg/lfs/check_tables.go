@@ -11,6 +11,11 @@ import (
 
 // checkTables loads SIT and NAT.
 func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
+	bits, err := c.s.readNATBits(c.d)
+	if err != nil {
+		return err
+	}
+	c.s.natBits = bits
 	t, stats, err := c.s.loadTables(ctx, c.d, 0)
 	if err != nil {
 		return err
@@ -29,6 +34,7 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 		}
 	}
 	c.walk.index.nodes = kept
+	c.checkNATBits(r, t.badBits)
 	c.checkJournals(r)
 	return nil
 }

@@ -127,6 +127,7 @@ func tableProblems() []vol.Problem {
 		row("F2FS-0307", "nat-reserved", vol.SevError, "NAT entry of a reserved number is wrong", "Numbers 0 to 2 stand for no file.", rebuild),
 		row("F2FS-0308", "nat-owner", vol.SevError, "NAT entry has no owner or one that cannot be", "Every node belongs to an inode.", rebuild),
 		row("F2FS-0309", "node-lost", vol.SevError, "nodes that nothing leads to", "NAT has them, and no inode and no name leads to them.", repair(fixRescue, "put files into lost+found", vol.LossMetadata), repair(fixFree, "free them", vol.LossData)),
+		row("F2FS-0310", "nat-bits", vol.SevError, "bits of free and used node numbers contradict NAT", "The kernel gives out node numbers by them, and would give one out that is in use.", repair(fixRebuild, "make them anew from NAT", vol.LossNone)),
 	}
 }
 
