@@ -152,34 +152,23 @@ func (h *harvest) oneDentry(s dirSource, d dentryBlock, i int) int {
 }
 
 // checkDentryName looks at the name and at its hash. Of an encrypted name the
-// bytes are opaque, and with case folded besides the hash is keyed; a hash of
-// folded letters beyond ASCII depends on tables that the volume does not hold.
+// bytes are opaque, and with case folded besides the hash is keyed.
 func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte) {
 	encrypted := s.advise&adviseEncrypted != 0
 	if !encrypted && (bytes.IndexByte(name, '/') >= 0 || bytes.IndexByte(name, 0) >= 0) {
 		h.dentryNote(s, d, i, "dentry-name", "")
 	}
-	want := uint32(0)
+	var buf [maxNameLen]byte
 	if s.f.casefold && h.w.g.Has(featCasefold) {
-		if encrypted || !isASCII(name) {
+		folded, ok := foldName(buf[:0], name)
+		if encrypted || !ok {
 			return
 		}
-		want = nameHash(bytes.ToLower(name))
-	} else {
-		want = nameHash(name)
+		name = folded
 	}
-	if got := d.entry(i).hash(); got != want {
+	if got, want := d.entry(i).hash(), nameHash(name); got != want {
 		h.dentryNote(s, d, i, "dentry-hash", "%#x, should be %#x", got, want)
 	}
-}
-
-func isASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // takeDot takes the entry . or .. of a directory.
