@@ -137,6 +137,7 @@ func (c *checker) otherBitmap(r *vol.Report, root *dirScan, p tablePlace, v vouc
 	case err != nil:
 		return err
 	case x.all() && (v.share() < likelyShare || x.total >= manyVouchers):
+	case x.share() >= likelyShare && x.share() > v.share() && x.total >= manyVouchers:
 	case v.share() < likelyShare:
 		return c.noBitmap(r, why)
 	default:
@@ -184,8 +185,8 @@ func (v vouchers) share() float64 { return float64(v.used) / float64(max(1, v.to
 
 // How much is to speak for a bitmap.
 const (
-	likelyShare  = 2.0 / 3 // if its entry says where it is
-	manyVouchers = 6       // so many clusters are not marked by chance
+	likelyShare  = 7.0 / 8
+	manyVouchers = 6 // so many clusters are not marked by chance
 )
 
 // vouched is how many of the clusters that must be used what lies in es has as

@@ -191,11 +191,24 @@ func rotate32(s uint32) uint32 { return s<<31 | s>>1 }
 // setChecksum of an entry set, [exFAT] §6.3.3 Figure 2: all bytes of all
 // entries but the field itself.
 func setChecksum(set []byte) uint16 {
-	var s uint16
-	for i, b := range set {
-		if i != offSetChecksum && i != offSetChecksum+1 {
-			s = rotate16(s) + uint16(b)
-		}
+	return sum16(sum16(0, set[:offSetChecksum]), set[offSetChecksum+2:])
+}
+
+// sum16 goes on with s over b, of which eight bytes are loaded at a time.
+func sum16(s uint16, b []byte) uint16 {
+	for ; len(b) >= 8; b = b[8:] {
+		x := binary.LittleEndian.Uint64(b)
+		s = rotate16(s) + uint16(byte(x))
+		s = rotate16(s) + uint16(byte(x>>8))
+		s = rotate16(s) + uint16(byte(x>>16))
+		s = rotate16(s) + uint16(byte(x>>24))
+		s = rotate16(s) + uint16(byte(x>>32))
+		s = rotate16(s) + uint16(byte(x>>40))
+		s = rotate16(s) + uint16(byte(x>>48))
+		s = rotate16(s) + uint16(byte(x>>56))
+	}
+	for _, v := range b {
+		s = rotate16(s) + uint16(v)
 	}
 	return s
 }
