@@ -237,6 +237,10 @@ func specialInjuries() []injury {
 			l.setFAT(l.get32(l.special(0x81)+20), l.cells("/BIG.BIN")[2])
 			return spot{path: "/", off: l.special(0x81)}
 		}},
+		{slug: "bitmap-pieces", kinds: "512", stays: true, hit: func(l *lab) spot {
+			l.move(l.special(0x81), 3)
+			return spot{path: "/", off: l.special(0x81)}
+		}},
 		{slug: "upcase-none", hit: func(l *lab) spot {
 			l.put(l.special(0x82), 0x02)
 			return spot{path: "/"}

@@ -106,6 +106,9 @@ func (c *checker) bestBitmap(root *dirScan, first, need uint32) (best tablePlace
 // useBitmap makes c.bits of what lies in p.
 func (c *checker) useBitmap(r *vol.Report, p tablePlace) {
 	c.settle(r, "bitmap-chain", c.sup.bitmapSlot, p)
+	if n := len(p.extents); n > 1 && p.chain.end == endGood {
+		r.Found(c.cat.Found("bitmap-pieces", c.slotLoc(c.sup.bitmapSlot), vol.Detail("%d pieces", n)), nil)
+	}
 	c.bits = newBitmap(c.d, c.g, p.extents)
 }
 
