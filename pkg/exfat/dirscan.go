@@ -33,7 +33,8 @@ type dirScan struct {
 
 	read     int64
 	files    uint64
-	variants int    // sets of which variants were looked for
+	variants int // sets of which variants were looked for
+	next     slotSum
 	odd      int    // slots that look like anything but entries
 	were     string // the types that a set has on the disk, where they were hit
 }

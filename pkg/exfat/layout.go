@@ -194,6 +194,26 @@ func setChecksum(set []byte) uint16 {
 	return sum16(sum16(0, set[:offSetChecksum]), set[offSetChecksum+2:])
 }
 
+// setChecksums is setChecksum of two sets of the same length, in one go: each
+// step waits for the one before, but not for that of the other set.
+func setChecksums(a, b []byte) (s, t uint16) {
+	b = b[:len(a)]
+	s, t = sum16(0, a[:offSetChecksum]), sum16(0, b[:offSetChecksum])
+	s, t = sum16(s, a[offSetChecksum+2:8]), sum16(t, b[offSetChecksum+2:8])
+	for i := 8; i+8 <= len(a) && i+8 <= len(b); i += 8 {
+		x, y := binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])
+		s, t = rotate16(s)+uint16(byte(x)), rotate16(t)+uint16(byte(y))
+		s, t = rotate16(s)+uint16(byte(x>>8)), rotate16(t)+uint16(byte(y>>8))
+		s, t = rotate16(s)+uint16(byte(x>>16)), rotate16(t)+uint16(byte(y>>16))
+		s, t = rotate16(s)+uint16(byte(x>>24)), rotate16(t)+uint16(byte(y>>24))
+		s, t = rotate16(s)+uint16(byte(x>>32)), rotate16(t)+uint16(byte(y>>32))
+		s, t = rotate16(s)+uint16(byte(x>>40)), rotate16(t)+uint16(byte(y>>40))
+		s, t = rotate16(s)+uint16(byte(x>>48)), rotate16(t)+uint16(byte(y>>48))
+		s, t = rotate16(s)+uint16(byte(x>>56)), rotate16(t)+uint16(byte(y>>56))
+	}
+	return s, t
+}
+
 // sum16 goes on with s over b, of which eight bytes are loaded at a time.
 func sum16(s uint16, b []byte) uint16 {
 	for ; len(b) >= 8; b = b[8:] {

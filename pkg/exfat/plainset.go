@@ -61,7 +61,7 @@ func (s *dirScan) plainSet(k int32) int32 {
 		return 0
 	}
 	fold, ok := s.plainName(set, units)
-	if !ok || setChecksum(set) != e.u16(offSetChecksum) {
+	if !ok || s.checksum(k, n) != e.u16(offSetChecksum) {
 		return 0
 	}
 	s.addSet(setRef{s.dir, k, n}, units, fold)
@@ -71,6 +71,27 @@ func (s *dirScan) plainSet(k int32) int32 {
 		s.plain = append(s.plain, p)
 	}
 	return n
+}
+
+// checksum is that of the n slots from k on. Names of a directory are mostly of
+// like length, so that of the slots behind them is made with it.
+func (s *dirScan) checksum(k, n int32) uint16 {
+	if s.next.slot == k && s.next.n == n {
+		return s.next.sum
+	}
+	set, size := s.buf[int(k)*entryLen:], int(n)*entryLen
+	if len(set) < 2*size || set[size] != typeFile {
+		return setChecksum(set[:size])
+	}
+	sum, next := setChecksums(set[:size], set[size:2*size])
+	s.next = slotSum{k + n, n, next}
+	return sum
+}
+
+// slotSum is the checksum of n slots.
+type slotSum struct {
+	slot, n int32
+	sum     uint16
 }
 
 // plainStream is what a Stream Extension says, if all of it can be.
