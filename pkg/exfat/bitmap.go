@@ -178,3 +178,20 @@ func setBits(buf []byte, from, end int64, used bool) {
 		from++
 	}
 }
+
+// allUsed reports whether all clusters of e are marked as used.
+func (b *bitmap) allUsed(e space.Extent) (bool, error) {
+	u := uint64(e.Start - firstCluster)
+	if shift := u % 8; shift+uint64(e.Len) <= 64 {
+		p, err := b.bytesAt(int64(u/8), 8)
+		if err != nil {
+			return false, err
+		}
+		if len(p) == 8 {
+			mask := ^uint64(0) >> (64 - e.Len) << shift
+			return binary.LittleEndian.Uint64(p)&mask == mask, nil
+		}
+	}
+	n, err := b.countUsed(e)
+	return n == e.Len, err
+}

@@ -20,7 +20,8 @@ type checker struct {
 	tab    *table
 	bits   *bitmap
 	upcase *upcaseTable
-	base   *walk // what the tables and the root's first cluster claim
+	units  *unitTable // upcase, with what names may hold
+	base   *walk      // what the tables and the root's first cluster claim
 	walk   *walk
 	names  map[int32]*nameSet // of directories in which entries are renamed
 	sup    specials           // of the root directory

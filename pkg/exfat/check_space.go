@@ -163,7 +163,7 @@ func (c *checker) restoreUpcase() error {
 	es, rest := splitExtents(c.sup.upcase.extents, need)
 	if space.Units(es) < uint64(need) {
 		var err error
-		if es, err = c.takeRoom(need); err != nil {
+		if es, err = c.takeRun(need); err != nil {
 			return err
 		}
 		rest = nil
@@ -205,7 +205,7 @@ func (c *checker) writeExtents(es []space.Extent, b []byte) error {
 // newUpcase makes an entry for the table, and the table.
 func (c *checker) newUpcase() error {
 	need, _ := c.g.ClustersFor(standardBytes)
-	es, err := c.takeRoom(need)
+	es, err := c.takeRun(need)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ type rootSlots struct {
 // rootRoom finds n adjacent slots of the root that are not in use. It writes
 // nothing.
 func (c *checker) rootRoom(n int32) (rootSlots, error) {
-	s := &dirScan{w: c.walk}
+	s := newDirScan(c.walk, 0)
 	if err := s.fill(); err != nil {
 		return rootSlots{}, err
 	}

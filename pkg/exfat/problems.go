@@ -119,6 +119,7 @@ func specialProblems() []vol.Problem {
 		row("EXFAT-0214", "guid-twice", vol.SevWarning, "§7.5", "second volume GUID", "There is one.", repair(fixRemove, "remove the second", vol.LossMetadata)),
 		row("EXFAT-0215", "special-misplaced", vol.SevError, "§7", "entry that only the root directory may have", "Bitmap, up-case table, label and GUID stand in the root directory.", repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("EXFAT-0216", "texfat-padding", vol.SevInfo, "§7.10", "TexFAT padding entry", "It belongs to TexFAT and is left alone."),
+		row("EXFAT-0217", "bitmap-pieces", vol.SevInfo, "§7.1.3", "allocation bitmap lies in several pieces", "It is a FAT chain like that of a file, so that it may. But Linux and exfatprogs take the clusters that follow the first one for it, and write there: use neither on this volume."),
 	}
 }
 
