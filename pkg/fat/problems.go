@@ -17,6 +17,7 @@ const (
 	fixRejoin   = "rejoin"   // link the rest of the chain again
 	fixCopy     = "copy"     // give one owner clusters of its own
 	fixKeep     = "keep"     // keep the clusters and adapt the size
+	fixDetach   = "detach"   // end the chain here; the rest becomes lost clusters
 	fixFree     = "free"     // give the clusters back
 	fixRescue   = "rescue"   // make files of them
 	fixReveal   = "reveal"   // make hidden entries visible
@@ -176,9 +177,13 @@ func chainProblems() []vol.Problem {
 		{Code: "FAT-0006", Slug: "size-exceeds-clusters", Severity: vol.SevError, Title: "file is longer than its clusters", Explain: "The size in the entry is more than the chain can hold. What lies behind the chain's end is not there.", Source: "[FAT] DIR_FileSize", Repairs: []vol.Repair{rejoin,
 			repair(fixTruncate, "lower the size to what the chain holds", vol.LossData)}},
 		{Code: "FAT-0007", Slug: "clusters-beyond-size", Severity: vol.SevError, Title: "file has clusters beyond its size", Explain: "The chain is longer than the size needs. A system that was cut off while writing leaves this, and so does preallocation beyond the end; Linux turns the volume read-only when it appends to such a file.", Source: "[FAT] DIR_FileSize", Repairs: []vol.Repair{
-			repair(fixTruncate, "give the clusters beyond the size back", vol.LossData), repair(fixKeep, "raise the size to the end of the chain", vol.LossNone)}},
+			repair(fixTruncate, "give the clusters beyond the size back", vol.LossData),
+			repair(fixDetach, "end the file at its size; the clusters beyond it are rescued as lost ones", vol.LossNone),
+			repair(fixKeep, "raise the size to the end of the chain; the file gets longer", vol.LossMetadata)}},
 		{Code: "FAT-0008", Slug: "empty-with-clusters", Severity: vol.SevError, Title: "empty file has clusters", Explain: "A file of size 0 must have first cluster 0. Preallocated space, or a file whose size was never written back.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
-			repair(fixTruncate, "give the clusters back", vol.LossData), repair(fixKeep, "raise the size to the end of the chain", vol.LossNone)}},
+			repair(fixTruncate, "give the clusters back", vol.LossData),
+			repair(fixDetach, "take them from the file; they are rescued as lost ones", vol.LossNone),
+			repair(fixKeep, "raise the size to the end of the chain; the file gets longer", vol.LossMetadata)}},
 		{Code: "FAT-0009", Slug: "size-without-clusters", Severity: vol.SevError, Title: "file has a size but no clusters", Explain: "The entry's first cluster is 0, so there are no contents.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
 			repair(fixRejoin, "point the entry to the lost chain that fits it", vol.LossMetadata), repair(fixTruncate, "set the size to 0", vol.LossData)}},
 		{Code: "FAT-0010", Slug: "directory-without-clusters", Severity: vol.SevError, Title: "directory has no clusters", Explain: "A directory has at least one cluster, which holds its dot entries. Linux turns the volume read-only when it meets one without.", Source: "[FAT] FAT Directory Structure", Repairs: []vol.Repair{
