@@ -200,7 +200,7 @@ type fakeVolume struct{ d, raw dev.Device }
 func (v *fakeVolume) Info() vol.Info { return fakeInfo(v.d.Size()) }
 
 func (v *fakeVolume) Preallocate(_ context.Context, r vol.PreallocRequest) (*vol.PreallocResult, error) {
-	res := &vol.PreallocResult{}
+	res := &vol.PreallocResult{Stale: !r.FillZero}
 	for i, f := range r.Files {
 		if f.Length > 4096 {
 			return nil, fmt.Errorf("%w: no space for %s", vol.ErrRequest, f.Path)

@@ -190,9 +190,6 @@ func (a *app) listedFiles(c *cli.Context) ([]vol.PreallocFile, error) {
 
 func (r *preallocRun) run(ctx context.Context) (err error) {
 	start := time.Now()
-	if !r.req.FillZero {
-		r.a.note("%s: --fill none: what the new clusters held before becomes readable in the files", r.image)
-	}
 	t, err := r.a.openTarget(ctx, r.image, r.undo, r.dryRun)
 	if err != nil {
 		return err
@@ -210,6 +207,9 @@ func (r *preallocRun) run(ctx context.Context) (err error) {
 	res, err := v.Preallocate(ctx, r.req)
 	if err != nil {
 		return err
+	}
+	if res.Stale {
+		r.a.note("%s: --fill none: what the new clusters held before becomes readable in the files", r.image)
 	}
 	var stats dev.CommitStats
 	if !r.dryRun {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -41,19 +39,16 @@ func (c *checker) checkFAT(ctx context.Context, r *vol.Report) error {
 	return c.checkTail(r)
 }
 
-// readFATs compares the copies and loads the map from the one that counts, side
-// by side.
+// readFATs loads the map from the FAT that counts and compares the copies. All
+// are read once; only if they differ they are read again to see where.
 func (c *checker) readFATs(ctx context.Context) (diff []fatDiff, used *space.Map, load loadStats, err error) {
-	eg, ctx := errgroup.WithContext(ctx)
-	eg.Go(func() (err error) {
+	used, load, equal, err := loadCompared(ctx, c.d, c.g, c.fat, 0)
+	if err == nil && !equal {
 		diff, err = c.compareFats(ctx)
-		return err
-	})
-	eg.Go(func() (err error) {
-		used, load, err = loadMap(ctx, c.d, c.g, c.fat, 0)
-		return err
-	})
-	err = eg.Wait()
+	}
+	if equal {
+		c.stats.BytesRead += load.bytes * int64(c.g.Fats-1)
+	}
 	return diff, used, load, err
 }
 

@@ -163,6 +163,7 @@ type FileResult struct {
 type PreallocResult struct {
 	Files             []FileResult
 	ClustersAllocated uint64
+	Stale             bool // what the new clusters held before can be read in the files
 }
 
 // ZeroFile is one range of one file, bytes.
