@@ -30,6 +30,7 @@ type checker struct {
 	lost   *lostClusters      // marked as used, and not claimed
 	stats  vol.Stats
 
+	thorough  bool            // no set takes the way of plain ones; tests hold the two against each other
 	renamed   map[setRef]bool // sets that got another name
 	roomFrom  uint32          // no cluster before it may be given to somebody
 	usurpers  map[int64]bool  // entries that come last, by where they lie

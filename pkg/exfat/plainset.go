@@ -43,7 +43,7 @@ func newUnitTable(up *upcaseTable) *unitTable {
 // fileSet does, which finds out what is wrong.
 func (s *dirScan) plainSet(k int32) int32 {
 	b := s.buf[int(k)*entryLen:]
-	if len(b) < (1+minFileSets)*entryLen {
+	if len(b) < (1+minFileSets)*entryLen || s.w.c.thorough {
 		return 0
 	}
 	e, st := entry(b[:entryLen]), entry(b[entryLen:2*entryLen])
