@@ -2,6 +2,7 @@ package exfat
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/space"
@@ -64,5 +65,60 @@ func TestMayHave(t *testing.T) {
 	}
 	if yes < 100 {
 		t.Errorf("only %d runs may be had", yes)
+	}
+}
+
+// TestRunsOf: a chain is taken as one exactly where follow does, and as the same
+// clusters, also where it runs out of the heap into entries of the FAT that stand
+// for no cluster.
+func TestRunsOf(t *testing.T) {
+	m := formatted(t, 96<<20, 512)
+	g, err := soundRegion(m)
+	must(t, err)
+	if g.FatBytes() == g.EntryBytes() {
+		t.Fatal("the FAT has no entries to spare")
+	}
+	rnd := rand.New(rand.NewPCG(8, 11))
+	spare := uint32(g.FatBytes()/4) - g.Last() - 1
+	whole := 0
+	for range 4000 {
+		tab := newTable(m, g)
+		start := firstCluster + rnd.Uint32N(g.Clusters)
+		if rnd.IntN(3) == 0 {
+			start = g.Last() - rnd.Uint32N(20)
+		}
+		need, c := uint32(0), start
+		for range 1 + rnd.IntN(12) {
+			n := min(1+rnd.Uint32N(40), g.Last()+spare-c+1)
+			next := []uint32{fatEOC, fatEOC, 0, fatBad, g.Last() + 1, start, firstCluster + rnd.Uint32N(g.Clusters), firstCluster + rnd.Uint32N(g.Clusters),
+				firstCluster + rnd.Uint32N(g.Clusters)}[rnd.IntN(9)]
+			b := make([]byte, 4*n)
+			for i := range n {
+				v := c + i + 1
+				if i+1 == n {
+					v = next
+				}
+				put32(b[4*i:], v)
+			}
+			_, err := m.WriteAt(b, g.FatOff()+4*int64(c))
+			must(t, err)
+			if need += n; !g.Valid(next) {
+				break
+			}
+			c = next
+		}
+		need = max(1, need+rnd.Uint32N(3)-1)
+		want, werr := tab.follow(start, need, need)
+		got, ok, err := tab.runsOf(start, need, nil)
+		must(t, err)
+		if ok != (werr == nil) || ok && !slices.Equal(got, want) {
+			t.Fatalf("%d clusters from %d on: %v %v, follow says %v %v", need, start, ok, got, want, werr)
+		}
+		if ok {
+			whole++
+		}
+	}
+	if whole < 300 {
+		t.Errorf("only %d chains are whole", whole)
 	}
 }
