@@ -21,6 +21,7 @@ type checker struct {
 	bits   *bitmap
 	upcase *upcaseTable
 	units  *unitTable // upcase, with what names may hold
+	fold   foldHash   // with which the hashes of names start
 	base   *walk      // what the tables and the root's first cluster claim
 	walk   *walk
 	names  map[int32]*nameSet // of directories in which entries are renamed
@@ -42,7 +43,7 @@ type checker struct {
 
 // newChecker is Driver.Check.
 func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
-	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
+	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems()), fold: newFoldHash()}
 }
 
 // Passes in order; each relies on what the ones before it left in c.
