@@ -127,6 +127,7 @@ func tableProblems() []vol.Problem {
 		row("F2FS-0307", "nat-reserved", vol.SevError, "NAT entry of a reserved number is wrong", "Numbers 0 to 2 stand for no file.", rebuild),
 		row("F2FS-0308", "nat-owner", vol.SevError, "NAT entry has no owner or one that cannot be", "Every node belongs to an inode.", rebuild),
 		row("F2FS-0309", "node-lost", vol.SevError, "nodes that nothing leads to", "NAT has them, and no inode and no name leads to them.", repair(fixRescue, "put files into lost+found", vol.LossMetadata), repair(fixFree, "free them", vol.LossData)),
+		row("F2FS-0310", "nat-bits", vol.SevError, "bits of free and used node numbers contradict NAT", "The kernel gives out node numbers by them, and would give one out that is in use.", repair(fixRebuild, "make them anew from NAT", vol.LossNone)),
 	}
 }
 
@@ -175,6 +176,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0522", "symlink-empty", vol.SevError, "symbolic link is empty", "It leads nowhere.", repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew", vol.LossMetadata)),
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
+		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
 	}
 }
 
