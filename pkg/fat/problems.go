@@ -55,17 +55,17 @@ func bootProblems() []vol.Problem {
 			Repairs: []vol.Repair{repair(fixSet, fix, vol.LossNone)}}
 	}
 	return []vol.Problem{
-		fatal("FAT-0100", "sector-size", "bytes per sector cannot be"),
-		fatal("FAT-0101", "cluster-size", "sectors per cluster cannot be"),
+		fatal("FAT-0100", "sector-size", "bytes per sector is not valid"),
+		fatal("FAT-0101", "cluster-size", "sectors per cluster is not valid"),
 		fatal("FAT-0102", "reserved-zero", "no reserved sectors"),
-		fatal("FAT-0103", "fat-count", "number of FATs cannot be"),
+		fatal("FAT-0103", "fat-count", "number of FATs is not valid"),
 		fatal("FAT-0104", "fat-size-zero", "FAT size is zero"),
 		fatal("FAT-0105", "total-sectors-zero", "volume size is zero"),
 		fatal("FAT-0106", "no-root", "no root directory"),
 		fatal("FAT-0107", "no-data-area", "no room for data"),
 		fatal("FAT-0108", "too-many-clusters", "more clusters than the FAT type allows"),
-		fatal("FAT-0109", "root-cluster", "root directory's first cluster cannot be"),
-		fatal("FAT-0110", "type-ambiguous", "FAT12 or FAT16 cannot be told"),
+		fatal("FAT-0109", "root-cluster", "root directory's first cluster is not valid"),
+		fatal("FAT-0110", "type-ambiguous", "whether it is FAT12 or FAT16 cannot be told"),
 		fatal("FAT-0111", "fat-beyond-device", "the image ends inside the FATs or the root directory"),
 		fatal("FAT-0112", "root-unreadable", "root directory's chain is broken at its start"),
 		{Code: "FAT-0143", Slug: "root-garbage", Severity: vol.SevError, Title: "root directory holds something else",
@@ -170,7 +170,7 @@ func chainProblems() []vol.Problem {
 		{Code: "FAT-0002", Slug: "chain-free", Severity: vol.SevError, Title: "chain leads to a free cluster", Explain: "A cluster of the chain is marked as free: the system may give it to another file.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
 		{Code: "FAT-0003", Slug: "chain-bad", Severity: vol.SevError, Title: "chain leads to a cluster marked as bad", Explain: "A cluster of the chain is marked as unusable.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
 		{Code: "FAT-0004", Slug: "chain-loop", Severity: vol.SevError, Title: "chain comes back to itself", Explain: "Following the chain never ends.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
-		{Code: "FAT-0005", Slug: "start-invalid", Severity: vol.SevError, Title: "first cluster cannot be", Explain: "The entry's first cluster does not exist, is free or is marked as bad: it has no contents that could be found.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
+		{Code: "FAT-0005", Slug: "start-invalid", Severity: vol.SevError, Title: "first cluster is not valid", Explain: "The entry's first cluster does not exist, is free or is marked as bad: it has no contents that could be found.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
 			repair(fixClear, "set it to 0: the file is empty", vol.LossNone),
 			repair(fixRejoin, "point the entry to the lost chain that fits it", vol.LossMetadata),
 			repair(fixTruncate, "make the file empty", vol.LossData), repair(fixRemove, "remove the directory's entry", vol.LossData)}},
@@ -220,7 +220,7 @@ func dirProblems() []vol.Problem {
 		row("FAT-0312", "label-clusters", vol.SevError, "volume label has clusters or a size", "A label has neither.", repair(fixClear, "zero both", vol.LossMetadata)),
 		row("FAT-0313", "label-invalid", vol.SevWarning, "volume label holds characters that are not allowed", "A label is made of the characters of a short name, and blanks.", repair(fixRename, "replace them", vol.LossMetadata)),
 		row("FAT-0315", "directory-garbage", vol.SevError, "directory holds something else", "It does not start with dot entries and most of its slots cannot be entries: its cluster was overwritten, or the entry never was a directory.", repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
-		row("FAT-0314", "time-invalid", vol.SevInfo, "date or time cannot be", "A month above 12, an hour above 23 and the like. Systems show another time or none."),
+		row("FAT-0314", "time-invalid", vol.SevInfo, "date or time is not valid", "A month above 12, an hour above 23 and the like. Systems show another time or none."),
 	}
 }
 
