@@ -113,9 +113,10 @@ func (t *table) runsOf(c, need uint32, dst []space.Extent) (_ []space.Extent, ok
 				return dst, false, err
 			}
 		}
-		// Within a run each entry names the cluster that follows.
-		n, v := uint32(0), c
-		for b := window[4*(c-from):]; v == c+n && n < need && len(b) >= 4; b = b[4:] {
+		// Within a run each entry names the cluster that follows. The FAT may have
+		// entries behind that of the last cluster.
+		n, v, most := uint32(0), c, min(need, t.g.Last()-c+1)
+		for b := window[4*(c-from):]; v == c+n && n < most && len(b) >= 4; b = b[4:] {
 			v, n = binary.LittleEndian.Uint32(b), n+1
 		}
 		dst = space.Append(dst, space.Extent{Start: c, Len: n})

@@ -1,8 +1,8 @@
 package exfat
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -102,13 +102,7 @@ func (c *checker) fatData(r dev.Range) (n int64) {
 
 // scanBad looks through the entries b, the first of which is that of cl.
 func (c *checker) scanBad(cl uint32, b []byte, free *tally) error {
-	if b == nil || allZero(b) {
-		return nil
-	}
-	for i := 0; i+4 <= len(b); i += 4 {
-		if binary.LittleEndian.Uint32(b[i:]) != fatBad {
-			continue
-		}
+	for i := nextBad(b, 0); i >= 0; i = nextBad(b, i+4) {
 		bad := cl + uint32(i/4)
 		used, err := c.bits.used(bad)
 		if err != nil {
@@ -119,6 +113,22 @@ func (c *checker) scanBad(cl uint32, b []byte, free *tally) error {
 		}
 	}
 	return nil
+}
+
+// nextBad is where the first bad mark of b stands from byte i on, a multiple of
+// four, or -1.
+func nextBad(b []byte, i int) int {
+	mark := [4]byte{fatBad & 0xFF, 0xFF, 0xFF, 0xFF}
+	for {
+		k := bytes.Index(b[i:], mark[:])
+		switch {
+		case k < 0:
+			return -1
+		case (i+k)%4 == 0:
+			return i + k
+		}
+		i += k + 1
+	}
 }
 
 // reportUpcase reports the up-case table. Its contents are the standard ones

@@ -55,6 +55,7 @@ const maxWalks = 4
 func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 	start := c.walk.again()
 	c.units = newUnitTable(c.upcase)
+	c.adviseFAT()
 	c.usurpers = map[int64]bool{}
 	for walks := 1; ; walks++ {
 		c.walk = start.again()
@@ -78,6 +79,27 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 			return err
 		}
 		maps.Copy(c.usurpers, found)
+	}
+}
+
+// fatAhead is how much of the FAT is read ahead, in bytes, before anybody asks
+// for it.
+const fatAhead = 16 << 20
+
+// adviseFAT tells the device that the FAT is about to be read: by chains, in
+// whatever order directories have them, and in the end as a whole.
+func (c *checker) adviseFAT() {
+	left := int64(fatAhead)
+	fat := dev.Range{Off: c.g.FatOff(), Len: c.g.EntryBytes()}
+	for left > 0 && !fat.Empty() {
+		d := c.d.NextData(fat.Off).Intersect(fat)
+		if d.Empty() {
+			return
+		}
+		fat.Off, fat.Len = d.End(), fat.End()-d.End()
+		d.Len = min(d.Len, left)
+		left -= d.Len
+		c.d.Readahead(d)
 	}
 }
 

@@ -12,11 +12,8 @@ func (w *walk) claimPlain(p *plainClaim) (ok bool, err error) {
 		return false, err
 	}
 	for _, e := range w.runs {
-		if ok, err := w.c.bits.allUsed(e); err != nil || !ok {
+		if ok, err := w.mayHave(space.Extent{Start: e.Start - firstCluster, Len: e.Len}); err != nil || !ok {
 			return false, err
-		}
-		if !w.claimed.IsClear(space.Extent{Start: e.Start - firstCluster, Len: e.Len}) {
-			return false, nil
 		}
 	}
 	for _, e := range w.runs {
@@ -27,6 +24,29 @@ func (w *walk) claimPlain(p *plainClaim) (ok bool, err error) {
 	}
 	return true, nil
 }
+
+// mayHave reports whether all units of e are marked as used, and none is claimed.
+// Most runs lie in a word or two of both maps.
+func (w *walk) mayHave(e space.Extent) (bool, error) {
+	if e.Len > longRun {
+		n, err := w.c.bits.countUsed(space.Extent{Start: e.Start + firstCluster, Len: e.Len})
+		return n == e.Len && w.claimed.IsClear(e), err
+	}
+	for e.Len > 0 {
+		at, shift := e.Start&^63, e.Start%64
+		n := min(64-shift, e.Len)
+		mask := ^uint64(0) >> (64 - n) << shift
+		used, err := w.c.bits.word(at)
+		if err != nil || used&mask != mask || w.ownWord(uint64(at))&mask != 0 {
+			return false, err
+		}
+		e.Start, e.Len = e.Start+n, e.Len-n
+	}
+	return true, nil
+}
+
+// longRun is from where on runs are looked at in bulk.
+const longRun = 1 << 12
 
 // takePlain takes in what a plain set says of clusters.
 func (w *walk) takePlain(dir int32, p *plainClaim) error {

@@ -1,6 +1,9 @@
 package exfat
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/rand/v2"
+)
 
 // plainClaim is what the entry set of a file says of its clusters, where there is
 // nothing else to say of the set. Nearly all sets of nearly all volumes are so,
@@ -43,7 +46,7 @@ func newUnitTable(up *upcaseTable) *unitTable {
 // fileSet does, which finds out what is wrong.
 func (s *dirScan) plainSet(k int32) int32 {
 	b := s.buf[int(k)*entryLen:]
-	if len(b) < (1+minFileSets)*entryLen {
+	if len(b) < (1+minFileSets)*entryLen || s.w.c.thorough {
 		return 0
 	}
 	e, st := entry(b[:entryLen]), entry(b[entryLen:2*entryLen])
@@ -114,7 +117,7 @@ func (s *dirScan) plainStream(st entry) (p plainClaim, ok bool) {
 func (s *dirScan) plainName(set []byte, units int) (fold uint32, ok bool) {
 	t := s.w.c.units
 	hash, odd, last := uint16(0), uint32(0), uint32(0)
-	f := foldHash(foldStart)
+	f := s.w.c.fold
 	left := units
 	for at := 2 * entryLen; at < len(set); at += entryLen {
 		e := set[at : at+entryLen : at+entryLen]
@@ -139,10 +142,12 @@ func (s *dirScan) plainName(set []byte, units int) (fold uint32, ok bool) {
 }
 
 // foldHash is FNV-1a over the units of a name, upper case. The NameHash of the
-// format has 16 bits, and names that differ in a number collide in it.
+// format has 16 bits, and names that differ in a number collide in it. Each
+// check starts from another number, so that nobody can make a directory of names
+// that all collide.
 type foldHash uint32
 
-const foldStart = 2166136261
+func newFoldHash() foldHash { return foldHash(rand.Uint32()) }
 
 func (f foldHash) add(unit uint16) foldHash { return (f ^ foldHash(unit)) * 16777619 }
 func (f foldHash) stirred() uint32          { return uint32(f ^ f>>15) }

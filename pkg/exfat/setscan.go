@@ -155,7 +155,7 @@ func (s *dirScan) hashes(k int32, n int, hash uint16) bool {
 // foldOf is the hash of the first n units that checkNames goes by.
 func (s *dirScan) foldOf(k int32, n int) uint32 {
 	var buf [maxName + nameUnits]uint16
-	f := foldHash(foldStart)
+	f := s.w.c.fold
 	for _, u := range s.units(k, n, buf[:0]) {
 		f = f.add(s.w.c.upcase.fold(u))
 	}
