@@ -33,15 +33,24 @@ bin=$dir/bin
 go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/fattree ./bench/measure
 have() { command -v "$1" >/dev/null; }
 
-# image NAME ARGS...: a volume of fattree's, made once.
+# image NAME ARGS...: a volume of fattree's, made once. Its FATs have no holes, as
+# mkfs.fat and a card would leave them.
 image() {
 	local path=$dir/$1.img
 	shift
 	if [ ! -e "$path" ]; then
 		rm -f "$path.new"
 		"$bin/fattree" "$@" "$path.new" >&2
+		dd if="$path.new" of="$path.new" bs=1M iflag=count_bytes count="$(tables "$path.new")" conv=notrunc,fsync status=none
 		mv "$path.new" "$path"
 	fi
+}
+
+# tables IMAGE: how many bytes the reserved sectors and the FATs have.
+tables() {
+	local reserved fats length
+	reserved=$(field "$1" reserved_sectors) fats=$(field "$1" fats) length=$(field "$1" fat_sectors_32)
+	echo $(((reserved + fats * length) * 512))
 }
 
 # measure TITLE OK PREPARE NAME=COMMAND...
@@ -54,11 +63,10 @@ measure() {
 
 # check TITLE IMAGE: both checkers, and what reading the FATs takes.
 check() {
-	local path=$dir/$2.img reserved fats length
-	reserved=$(field "$path" reserved_sectors) fats=$(field "$path" fats) length=$(field "$path" fat_sectors_32)
+	local path=$dir/$2.img
 	local tools=("fatkit check=$bin/fatkit check -q $path")
 	! have fsck.fat || tools+=("fsck.fat -n=fsck.fat -n $path")
-	tools+=("dd, the FATs=dd if=$path of=/dev/null bs=1M iflag=count_bytes count=$(((reserved + fats * length) * 512)) status=none")
+	tools+=("dd, the FATs=dd if=$path of=/dev/null bs=1M iflag=count_bytes count=$(tables "$path") status=none")
 	measure "$1" 0 "" "${tools[@]}"
 }
 

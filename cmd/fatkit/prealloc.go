@@ -70,9 +70,9 @@ func (a *app) preallocCommand() *cli.Command {
 			toggle("do not grow the files, where the file system can do that", "keep-size", "n"),
 			toggle("make files, and the directories they are in, that are not there", "create"),
 			toggle("each whole file in one extent, or nothing", "contiguous"),
-			&cli.StringFlag{Name: "align", Usage: "begin new extents on a multiple of `SIZE`"},
-			&cli.StringFlag{Name: "fill", Value: "zero", Usage: "what new clusters read as: `zero`, or none for what was there before"},
-			&cli.StringFlag{Name: "valid", Value: "none", Usage: "how much of the new range counts as written: `none`, all"},
+			&cli.StringFlag{Name: "align", Usage: "begin new extents on a multiple of `SIZE`", DefaultText: "clusters"},
+			&cli.StringFlag{Name: "fill", Value: "zero", Usage: "`WHAT` new clusters read as: zero, or none for what was there before"},
+			&cli.StringFlag{Name: "valid", Value: "none", Usage: "`HOW` much of the new range counts as written: none, all"},
 			toggle("go on although the volume asks for a check", "force", "f"),
 			&cli.IntFlag{Name: "j", Usage: "use `N` processors", DefaultText: "all"},
 			toggle("print what would be allocated, write nothing", "dry-run"),
@@ -190,9 +190,6 @@ func (a *app) listedFiles(c *cli.Context) ([]vol.PreallocFile, error) {
 
 func (r *preallocRun) run(ctx context.Context) (err error) {
 	start := time.Now()
-	if !r.req.FillZero {
-		r.a.note("%s: --fill none: what the new clusters held before becomes readable in the files", r.image)
-	}
 	t, err := r.a.openTarget(ctx, r.image, r.undo, r.dryRun)
 	if err != nil {
 		return err
@@ -210,6 +207,9 @@ func (r *preallocRun) run(ctx context.Context) (err error) {
 	res, err := v.Preallocate(ctx, r.req)
 	if err != nil {
 		return err
+	}
+	if res.Stale {
+		r.a.note("%s: --fill none: what the new clusters held before becomes readable in the files", r.image)
 	}
 	var stats dev.CommitStats
 	if !r.dryRun {

@@ -78,6 +78,38 @@ func (j stateJournal) Create() (dev.LogFile, error) {
 	return j.Journal.Create()
 }
 
+// settle is the undo log of a command on im, after what the logs of runs before
+// call for was done, or said where the command only reads. That is the log that
+// --undo names and also the usual one: a run that was interrupted must not stay
+// half done because the next has its log elsewhere, and be restored by the one
+// after that. With strict a kept log that is in the way is an error; else it is
+// one only when there is something to write.
+func (a *app) settle(ctx context.Context, im *image, u undoFlags, writes, strict bool) (dev.Journal, error) {
+	j, err := a.journal(im.file.Path(), im.file.IsBlock(), u.file)
+	if err != nil {
+		if !writes {
+			return nil, nil // there is no place for one, and no need
+		}
+		return nil, err
+	}
+	if u.file != "" {
+		if usual, err := a.journal(im.file.Path(), im.file.IsBlock(), ""); err == nil && usual.Name() != j.Name() {
+			if err := a.settleOne(ctx, im, usual, writes, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return j, a.settleOne(ctx, im, j, writes, strict)
+}
+
+func (a *app) settleOne(ctx context.Context, im *image, j dev.Journal, writes, strict bool) error {
+	if !writes {
+		a.reportUndo(im, j)
+		return nil
+	}
+	return a.settleUndo(ctx, im, j, strict)
+}
+
 // unfinished looks at a log of which the library knows only that it begins with
 // zeros: that is what an unfinished one does, and what may be removed without a
 // loss, but many a disk image does so, too. Our own names, and empty files, are

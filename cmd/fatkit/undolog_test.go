@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,6 +42,29 @@ func TestUndoElsewhere(t *testing.T) {
 	if !bytes.Equal(before, f.read()) {
 		t.Error("not as before")
 	}
+}
+
+// TestUndoElsewhereAfterCut: that a command has its log elsewhere does not make it
+// blind to a run that was cut short: that is taken back before anything is written,
+// not after.
+func TestUndoElsewhereAfterCut(t *testing.T) {
+	for _, command := range [][]string{
+		{"check", "-y", "--undo", "IMAGE.log", "IMAGE"},
+		{"prealloc", "--create", "-l", "1K", "--undo", "IMAGE.log", "IMAGE", "a"},
+		{"zero", "-l", "512", "--undo", "IMAGE.log", "IMAGE", "a"},
+		{"format", "-t", "fake", "-f", "--undo", "IMAGE.log", "IMAGE"},
+	} {
+		f := newFake(t, pSafe)
+		f.interrupted()
+		f.run(command...).want(t, anyCode, "restoring the state before it")
+		if _, err := os.Stat(f.image + undoSuffix); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the log is still there (%v)", command[0], err)
+		}
+	}
+	f := newFake(t, pSafe)
+	f.interrupted()
+	f.run("check", "--undo", "IMAGE.log", "IMAGE").want(t, 16)
+	f.run("prealloc", "--dry-run", "-l", "1K", "--undo", "IMAGE.log", "IMAGE", "a").want(t, anyCode, "was interrupted while it wrote")
 }
 
 // interrupted makes the log of a finished run one of a run that was cut short,

@@ -40,8 +40,15 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return n, wrap("write", f.path, rest(r, n), err)
 	}
+	if n >= startWriting {
+		startWrite(f.f, r)
+	}
 	return n, nil
 }
+
+// startWriting is how many bytes at once the system is told to write out at once
+// too, while more are made: of a large change little is left for Sync to wait for.
+const startWriting = 512 << 10
 
 // rest is r without its first n bytes.
 func rest(r Range, n int) Range { return Range{Off: r.Off + int64(n), Len: r.Len - int64(n)} }
@@ -194,7 +201,13 @@ func (f *File) Discard(r Range) error {
 	}
 	err := ask(f.f, r)
 	f.holes.zeroed(r)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) {
+		if !f.block {
+			f.noPunch.Store(true) // Limits says from now on that there are no holes
+		}
+		return nil
+	}
+	if err != nil {
 		return wrap("discard", f.path, r, err)
 	}
 	return nil

@@ -30,6 +30,14 @@ func openFlags(block, write bool) int {
 	return flags
 }
 
+// startWrite has the system begin to write r out, and does not wait for it. It is
+// advice: what it cannot do Sync does.
+func startWrite(f *os.File, r Range) {
+	_ = control(f, func(fd int) error {
+		return unix.SyncFileRange(fd, r.Off, r.Len, unix.SYNC_FILE_RANGE_WRITE)
+	})
+}
+
 // checkFree says what keeps path, which is fi, from being written: ErrMounted
 // or ErrInUse.
 func checkFree(_ string, fi fs.FileInfo) error {

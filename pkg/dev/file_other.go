@@ -42,3 +42,6 @@ func discardBlocks(*os.File, Range) error { return errors.ErrUnsupported }
 
 // markSparse does nothing: files have holes where the file system has.
 func markSparse(*os.File) {}
+
+// startWrite does nothing here: Sync does it all.
+func startWrite(*os.File, Range) {}

@@ -162,20 +162,21 @@ func (c *commit) write() error {
 }
 
 func (c *commit) writePages(sp span) error {
-	for at := sp.first; at < sp.end; at += commitRun {
+	for left := c.t.bytes(sp.first, sp.end); left.Len > 0; {
 		if err := cancelled(c.ctx, "commit"); err != nil {
 			return err
 		}
-		r := c.t.bytes(at, min(at+commitRun, sp.end))
-		p, err := c.t.gather(r, c.new)
+		p, err := c.t.gather(Range{left.Off, min(left.Len, commitBuf)}, c.new)
 		if err != nil {
 			return err
 		}
-		if _, err := c.t.base.WriteAt(p, r.Off); err != nil {
+		if _, err := c.t.base.WriteAt(p, left.Off); err != nil {
 			return err
 		}
-		c.stats.BytesWritten += r.Len
-		c.progress(r.Len)
+		n := int64(len(p))
+		c.stats.BytesWritten += n
+		c.progress(n)
+		left = Range{left.Off + n, left.Len - n}
 	}
 	return nil
 }
@@ -218,20 +219,24 @@ func (c *commit) progress(n int64) {
 	}
 }
 
-// gather is the contents of r, staged pages all: the arena's own memory if
-// they lie there in one piece, else a part of buf.
+// gather is what r holds from its start on, staged pages all: as much as lies in
+// one piece in the memory of the arena, if that is some, else all of r, copied to
+// buf.
 func (t *Txn) gather(r Range, buf []byte) ([]byte, error) {
 	first := t.pages[r.Off/txnPage].slot
-	n := int((r.Len + txnPage - 1) / txnPage)
-	whole := first.index()+n <= slabPages
-	for i := 1; whole && i < n; i++ {
-		whole = t.pages[r.Off/txnPage+int64(i)].slot == first+slot(i)
+	pages := int((r.Len + txnPage - 1) / txnPage)
+	n := 1
+	for n < pages && first.index()+n < slabPages && t.pages[r.Off/txnPage+int64(n)].slot == first+slot(n) {
+		n++
 	}
-	if whole {
-		if mem := t.arena.mem(first, n); mem != nil {
-			return mem[:r.Len], nil
-		}
+	if mem := t.arena.mem(first, n); mem != nil && (n == pages || n >= gatherPages) {
+		return mem[:min(int64(len(mem)), r.Len)], nil
+	}
+	if n == pages {
 		return buf[:r.Len], t.arena.read(buf[:r.Len], first, 0)
 	}
 	return buf[:r.Len], t.readPages(buf[:r.Len], r.Off)
 }
+
+// gatherPages is how many pages are worth a write of their own.
+const gatherPages = 32

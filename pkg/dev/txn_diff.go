@@ -75,7 +75,7 @@ func (c *commit) nextData(at, end int64) (int64, int64) {
 // diffHole handles staged pages over a hole: at most commitRun of them.
 func (c *commit) diffHole(sp span) error {
 	return c.eachPage(sp, func(page int64, now []byte) error {
-		if allZero(now) {
+		if AllZero(now) {
 			return nil
 		}
 		c.changePages(page, page+1)
@@ -102,7 +102,7 @@ func (c *commit) diffZeros(sp span) error {
 	hull := span{zero: true, epoch: sp.epoch}
 	for page := sp.first; page < sp.end; page++ {
 		old := c.oldPage(sp, page)
-		if allZero(old) {
+		if AllZero(old) {
 			continue
 		}
 		if hull.end == 0 {
@@ -126,17 +126,20 @@ func (c *commit) oldPage(sp span, page int64) []byte {
 
 // eachPage calls fn with the contents of every page of sp, at most commitRun.
 func (c *commit) eachPage(sp span, fn func(page int64, now []byte) error) error {
-	r := c.t.bytes(sp.first, sp.end)
-	now, err := c.t.gather(r, c.new)
-	if err != nil {
-		return err
-	}
-	for page := sp.first; page < sp.end; page++ {
-		n := c.t.pageLen(page)
-		if err := fn(page, now[:n]); err != nil {
+	for left := c.t.bytes(sp.first, sp.end); left.Len > 0; {
+		now, err := c.t.gather(left, c.new)
+		if err != nil {
 			return err
 		}
-		now = now[n:]
+		page := left.Off / txnPage
+		left = Range{left.Off + int64(len(now)), left.Len - int64(len(now))}
+		for ; len(now) > 0; page++ {
+			n := c.t.pageLen(page)
+			if err := fn(page, now[:n]); err != nil {
+				return err
+			}
+			now = now[n:]
+		}
 	}
 	return nil
 }
@@ -146,7 +149,7 @@ func (c *commit) keep(page int64, old, now []byte) error {
 	if c.undo == nil {
 		return nil
 	}
-	if allZero(old) {
+	if AllZero(old) {
 		old = nil
 	}
 	return c.undo.keep(page*txnPage, old, now)

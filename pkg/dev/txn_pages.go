@@ -31,8 +31,16 @@ type arena struct {
 	resident int64 // bytes of slabs in memory
 	oldest   int   // no slab before this one is in memory
 	file     *os.File
-	named    bool // the file still has its name and must be removed
+	named    bool   // the file still has its name and must be removed
+	chunk    []byte // what slabs are cut from, once there are many
 }
+
+// Slabs beyond the first few are cut from chunks, for which large pages are asked
+// for: else the system makes a fault of each 4 KiB that is staged.
+const (
+	chunkAfter = 4 << 20
+	chunkBytes = 8 << 20
+)
 
 // alloc hands out a page whose contents are arbitrary. It fails only if the
 // temporary file does.
@@ -61,7 +69,7 @@ func (a *arena) release(s slot) { a.free = append(a.free, s) }
 func (a *arena) slab() ([]byte, error) {
 	if a.resident+slabBytes <= max(a.limit, slabBytes) {
 		a.resident += slabBytes
-		return make([]byte, slabBytes), nil
+		return a.fresh(), nil
 	}
 	for a.slabs[a.oldest] == nil {
 		a.oldest++
@@ -75,6 +83,20 @@ func (a *arena) slab() ([]byte, error) {
 	}
 	a.slabs[a.oldest] = nil
 	return mem, nil
+}
+
+// fresh is memory for a slab.
+func (a *arena) fresh() []byte {
+	if a.resident <= chunkAfter {
+		return make([]byte, slabBytes)
+	}
+	if len(a.chunk) == 0 {
+		a.chunk = make([]byte, chunkBytes)
+		adviseHuge(a.chunk)
+	}
+	mem := a.chunk[:slabBytes:slabBytes]
+	a.chunk = a.chunk[slabBytes:]
+	return mem
 }
 
 // open makes the temporary file, without a name where the system can do that,

@@ -1,7 +1,6 @@
 package dev
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -276,10 +275,4 @@ func (r undoRecord) payload() int64 {
 		return 0
 	}
 	return r.Len
-}
-
-// allZero reports whether p holds no byte but zeros.
-func allZero(p []byte) bool {
-	// Comparing p with itself one byte on runs at the speed of memequal.
-	return len(p) == 0 || p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1])
 }

@@ -29,7 +29,7 @@ func (u *undoReader) open() error {
 		return u.fail(err)
 	}
 	header := b[:min(len(b), undoSector)]
-	if allZero(header) {
+	if AllZero(header) {
 		u.info.State = UndoIncomplete
 		return nil
 	}
@@ -41,7 +41,7 @@ func (u *undoReader) open() error {
 	u.head = h
 	u.info.Label, u.info.Blocks = h.label, int(h.records)
 	switch mark := b[undoSector:]; {
-	case allZero(mark):
+	case AllZero(mark):
 		u.info.State = UndoArmed
 	case bytes.Equal(mark, encodeMark(header)):
 		u.info.State = UndoFinished
@@ -209,7 +209,7 @@ func holds(ctx context.Context, d Device, rec undoRecord, old []byte) bool {
 			return true
 		}
 		p := buf[:min(int64(len(buf)), data.Len)]
-		if _, err := d.ReadAt(p, data.Off); err != nil || !allZero(p) {
+		if _, err := d.ReadAt(p, data.Off); err != nil || !AllZero(p) {
 			return false
 		}
 		at = data.Off + int64(len(p))

@@ -22,7 +22,7 @@ type window struct {
 // it, at a multiple of its length, never straddles two.
 const (
 	WindowLen   = 64 << 10
-	windowsKept = 64 // 4 MiB
+	windowsKept = 128 // 8 MiB, of which only what is used is there
 )
 
 // NewWindows reads the table that lies in r of d.

@@ -41,13 +41,15 @@ func (s *dirScan) behindEnd() error {
 // eachBehind calls fn for the slots from the end mark on, but for some that
 // hold zeros. What it is given is good until it returns.
 func (s *dirScan) eachBehind(fn func(k int32, e entry)) error {
-	for k := s.end; k < s.slots(); k++ {
-		fn(k, s.slot(k))
+	if !allZero(s.buf[int(s.end)*entryLen:]) {
+		for k := s.end; k < s.slots(); k++ {
+			fn(k, s.slot(k))
+		}
 	}
 	pos := int64(len(s.buf))
 	var at int64
 	left := s.dirBytes()
-	for _, e := range s.w.dirs[s.dir].extents {
+	for _, e := range s.extents {
 		r := s.w.c.g.ClusterRange(e.Start, e.Len)
 		r.Len = min(r.Len, left-at)
 		from := max(0, min(r.Len, pos-at))
@@ -130,7 +132,7 @@ func (c *checker) ownSets(n *endNote) ([]setRef, error) {
 		}
 		return err
 	}}
-	s := &dirScan{w: c.walk, dir: n.dir}
+	s := newDirScan(c.walk, n.dir)
 	if err := s.fill(); err != nil {
 		return nil, err
 	}

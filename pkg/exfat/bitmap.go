@@ -17,6 +17,8 @@ type bitmap struct {
 	parts []bitmapPart
 	win   *dev.Windows // of the part that was read last
 	in    int
+	words []byte // of win, from byte from of the bitmap on: see word
+	from  int64
 }
 
 // bitmapPart is a run of the bitmap's clusters: bytes from … of the bitmap lie
@@ -68,6 +70,7 @@ func (b *bitmap) part(pos int64) int {
 // bytesAt is the bytes of the bitmap from pos on, at most n and at least one,
 // good until the next call.
 func (b *bitmap) bytesAt(pos, n int64) ([]byte, error) {
+	b.words = nil // it may lie where this is read to
 	i := b.part(pos)
 	if i < 0 {
 		return nil, dev.CheckRange("read", dev.Range{Off: pos, Len: 1}, 0)
@@ -78,6 +81,32 @@ func (b *bitmap) bytesAt(pos, n int64) ([]byte, error) {
 	}
 	off := pos - p.from
 	return b.win.At(off, int(max(1, min(n, p.r.Len-off, dev.WindowLen-off%dev.WindowLen))))
+}
+
+// forget drops what is kept of the bitmap: it was written to.
+func (b *bitmap) forget() { b.in, b.words = -1, nil }
+
+// word is what the bitmap says of 64 units from unit u on, a multiple of 64.
+func (b *bitmap) word(u uint32) (uint64, error) {
+	pos := int64(u / 8)
+	if i := pos - b.from; i >= 0 && i+8 <= int64(len(b.words)) {
+		return binary.LittleEndian.Uint64(b.words[i:]), nil
+	}
+	p, err := b.bytesAt(pos, dev.WindowLen)
+	if err != nil {
+		return 0, err
+	}
+	if b.words, b.from = p, pos; len(p) >= 8 {
+		return binary.LittleEndian.Uint64(p), nil
+	}
+	var last [8]byte // the end of the bitmap, or of one of its pieces
+	copy(last[:], p)
+	for n := len(p); n < 8 && pos+int64(n) < b.g.BitmapBytes(); n++ {
+		if last[n], err = b.byteAt(pos + int64(n)); err != nil {
+			return 0, err
+		}
+	}
+	return binary.LittleEndian.Uint64(last[:]), nil
 }
 
 // byteAt is byte pos of the bitmap.
@@ -154,7 +183,7 @@ func (b *bitmap) mark(e space.Extent, used bool) error {
 		}
 		pos += n
 	}
-	b.in = -1 // what is kept of it is stale
+	b.forget()
 	return nil
 }
 

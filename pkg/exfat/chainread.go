@@ -98,3 +98,32 @@ func (t *table) rising(c, n uint32) (uint32, error) {
 	}
 	return i, nil
 }
+
+// runsOf appends the clusters from c on, as the FAT links them, to dst, in runs;
+// ok is false where they are anything but need clusters and an end mark.
+func (t *table) runsOf(c, need uint32, dst []space.Extent) (_ []space.Extent, ok bool, err error) {
+	const entries = dev.WindowLen / 4
+	loop := loopFinder{}
+	var window []byte // of the table, with the entries of clusters from … on
+	from := uint32(0)
+	for need > 0 && t.g.Valid(c) && !loop.met(c) {
+		if window == nil || c-from >= entries {
+			from = c / entries * entries
+			if window, err = t.win.Rest(int64(from) * 4); err != nil {
+				return dst, false, err
+			}
+		}
+		// Within a run each entry names the cluster that follows. The FAT may have
+		// entries behind that of the last cluster.
+		n, v, most := uint32(0), c, min(need, t.g.Last()-c+1)
+		for b := window[4*(c-from):]; v == c+n && n < most && len(b) >= 4; b = b[4:] {
+			v, n = binary.LittleEndian.Uint32(b), n+1
+		}
+		dst = space.Append(dst, space.Extent{Start: c, Len: n})
+		if need -= n; need == 0 {
+			return dst, v == fatEOC, nil
+		}
+		c = v
+	}
+	return dst, false, nil
+}

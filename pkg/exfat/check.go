@@ -20,7 +20,9 @@ type checker struct {
 	tab    *table
 	bits   *bitmap
 	upcase *upcaseTable
-	base   *walk // what the tables and the root's first cluster claim
+	units  *unitTable // upcase, with what names may hold
+	fold   foldHash   // with which the hashes of names start
+	base   *walk      // what the tables and the root's first cluster claim
 	walk   *walk
 	names  map[int32]*nameSet // of directories in which entries are renamed
 	sup    specials           // of the root directory
@@ -29,6 +31,7 @@ type checker struct {
 	lost   *lostClusters      // marked as used, and not claimed
 	stats  vol.Stats
 
+	thorough  bool            // no set takes the way of plain ones; tests hold the two against each other
 	renamed   map[setRef]bool // sets that got another name
 	roomFrom  uint32          // no cluster before it may be given to somebody
 	usurpers  map[int64]bool  // entries that come last, by where they lie
@@ -40,7 +43,7 @@ type checker struct {
 
 // newChecker is Driver.Check.
 func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
-	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
+	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems()), fold: newFoldHash()}
 }
 
 // Passes in order; each relies on what the ones before it left in c.

@@ -151,7 +151,7 @@ func (c *checker) checkFields(r *vol.Report) {
 	if c.g.Revision != 0x100 {
 		r.Found(c.cat.Found("revision-minor", vol.At(offRevision, 2), vol.GotWant(fmt.Sprintf("%d.%02d", c.g.Revision>>8, c.g.Revision&0xFF), nil)), nil)
 	}
-	if b.u16(offVolumeFlags)&flagActiveFat != 0 {
+	if c.main.off == 0 && b.u16(offVolumeFlags)&flagActiveFat != 0 {
 		r.Found(c.cat.Found("active-fat", vol.At(offVolumeFlags, 2)), c.clearFlag(flagActiveFat))
 	}
 }

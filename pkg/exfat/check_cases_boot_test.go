@@ -147,13 +147,12 @@ func fatalInjuries() []injury {
 			return spot{path: "/"}
 		}},
 		{slug: "bitmap-none", name: "nowhere", stays: true, hit: func(l *lab) spot {
-			e := l.special(0x81)
-			l.put(e, 0x01)
-			l.bit(l.root, false)
+			l.put(l.bitPlace(2), make([]byte, 100)...)
+			l.put(l.special(0x81), 0x01)
 			return spot{path: "/"}
 		}},
 		{slug: "bitmap-none", name: "something else", stays: true, hit: func(l *lab) spot {
-			l.bit(l.root, false)
+			l.put(l.bitPlace(2), make([]byte, 100)...)
 			c := l.cells("/HELLO.TXT")[0]
 			l.put(l.offset(c), make([]byte, 100)...)
 			l.put32(l.special(0x81)+20, c)
@@ -236,6 +235,10 @@ func specialInjuries() []injury {
 		}},
 		{slug: "bitmap-chain", name: "goes on", kinds: "4k 32k", hit: func(l *lab) spot {
 			l.setFAT(l.get32(l.special(0x81)+20), l.cells("/BIG.BIN")[2])
+			return spot{path: "/", off: l.special(0x81)}
+		}},
+		{slug: "bitmap-pieces", kinds: "512", stays: true, hit: func(l *lab) spot {
+			l.move(l.special(0x81), 3)
 			return spot{path: "/", off: l.special(0x81)}
 		}},
 		{slug: "upcase-none", hit: func(l *lab) spot {

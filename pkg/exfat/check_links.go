@@ -161,12 +161,11 @@ func (c *checker) giveExtents(f *streamFault, es []space.Extent) error {
 	})
 }
 
-// takeRoom finds n clusters that are marked as free and that nothing claims:
-// one run if there is one, as some systems read tables as if they were, else in
-// as few runs as one pass gives.
+// takeRoom finds n clusters that are marked as free and that nothing claims, the
+// first there are.
 func (c *checker) takeRoom(n uint32) ([]space.Extent, error) {
-	var got, run tally
-	for cl := max(firstCluster, c.roomFrom); c.g.Valid(cl); cl++ {
+	var got tally
+	for cl := max(firstCluster, c.roomFrom); c.g.Valid(cl) && got.clusters < uint64(n); cl++ {
 		ok, err := c.spare(cl)
 		if err != nil {
 			return nil, err
@@ -174,20 +173,37 @@ func (c *checker) takeRoom(n uint32) ([]space.Extent, error) {
 		if !ok {
 			continue
 		}
-		if run.clusters == 0 && got.clusters == 0 {
+		if got.clusters == 0 {
 			c.roomFrom = cl
 		}
-		if run.cur.Start+run.cur.Len != cl {
-			run = tally{}
-		}
-		if run.add(cl, 1); run.clusters == uint64(n) {
-			got = run
-			break
-		}
-		if got.clusters < uint64(n) {
-			got.add(cl, 1)
-		}
+		got.add(cl, 1)
 	}
+	return c.take(&got, n)
+}
+
+// takeRun is takeRoom, but one run if there is one: some systems read tables as
+// if they were.
+func (c *checker) takeRun(n uint32) ([]space.Extent, error) {
+	var run tally
+	for cl := max(firstCluster, c.roomFrom); c.g.Valid(cl) && run.clusters < uint64(n); cl++ {
+		ok, err := c.spare(cl)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			run = tally{}
+			continue
+		}
+		run.add(cl, 1)
+	}
+	if run.clusters < uint64(n) {
+		return c.takeRoom(n)
+	}
+	return c.take(&run, n)
+}
+
+// take claims what was found, if it is enough.
+func (c *checker) take(got *tally, n uint32) ([]space.Extent, error) {
 	got.flush()
 	if got.clusters < uint64(n) || !got.all() {
 		return nil, vol.ErrNotNow

@@ -33,12 +33,12 @@ func newReader(d dev.Device) (*reader, error) {
 		return nil, err
 	}
 	le := binary.LittleEndian
-	if b[108] < 9 || b[108] > 12 || b[109] > 16 {
+	if b[108] < 9 || b[108] > 12 || b[109] > 11 {
 		return nil, fmt.Errorf("%w boot sector", errBroken)
 	}
 	r := &reader{d: d, sector: 1 << b[108], cluster: 1 << (b[108] + b[109]), n: le.Uint32(b[92:]), root: le.Uint32(b[96:])}
 	r.fat0, r.heap = int64(le.Uint32(b[80:]))*r.sector, int64(le.Uint32(b[88:]))*r.sector
-	if !r.valid(r.root) {
+	if !r.valid(r.root) || r.heap+int64(r.n)*r.cluster > d.Size() {
 		return nil, fmt.Errorf("%w boot sector", errBroken)
 	}
 	return r, nil

@@ -1,8 +1,8 @@
 package exfat
 
 import (
+	"bytes"
 	"context"
-	"encoding/binary"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -102,13 +102,7 @@ func (c *checker) fatData(r dev.Range) (n int64) {
 
 // scanBad looks through the entries b, the first of which is that of cl.
 func (c *checker) scanBad(cl uint32, b []byte, free *tally) error {
-	if b == nil || allZero(b) {
-		return nil
-	}
-	for i := 0; i+4 <= len(b); i += 4 {
-		if binary.LittleEndian.Uint32(b[i:]) != fatBad {
-			continue
-		}
+	for i := nextBad(b, 0); i >= 0; i = nextBad(b, i+4) {
 		bad := cl + uint32(i/4)
 		used, err := c.bits.used(bad)
 		if err != nil {
@@ -119,6 +113,22 @@ func (c *checker) scanBad(cl uint32, b []byte, free *tally) error {
 		}
 	}
 	return nil
+}
+
+// nextBad is where the first bad mark of b stands from byte i on, a multiple of
+// four, or -1.
+func nextBad(b []byte, i int) int {
+	mark := [4]byte{fatBad & 0xFF, 0xFF, 0xFF, 0xFF}
+	for {
+		k := bytes.Index(b[i:], mark[:])
+		switch {
+		case k < 0:
+			return -1
+		case (i+k)%4 == 0:
+			return i + k
+		}
+		i += k + 1
+	}
 }
 
 // reportUpcase reports the up-case table. Its contents are the standard ones
@@ -163,7 +173,7 @@ func (c *checker) restoreUpcase() error {
 	es, rest := splitExtents(c.sup.upcase.extents, need)
 	if space.Units(es) < uint64(need) {
 		var err error
-		if es, err = c.takeRoom(need); err != nil {
+		if es, err = c.takeRun(need); err != nil {
 			return err
 		}
 		rest = nil
@@ -205,7 +215,7 @@ func (c *checker) writeExtents(es []space.Extent, b []byte) error {
 // newUpcase makes an entry for the table, and the table.
 func (c *checker) newUpcase() error {
 	need, _ := c.g.ClustersFor(standardBytes)
-	es, err := c.takeRoom(need)
+	es, err := c.takeRun(need)
 	if err != nil {
 		return err
 	}
@@ -233,7 +243,7 @@ type rootSlots struct {
 // rootRoom finds n adjacent slots of the root that are not in use. It writes
 // nothing.
 func (c *checker) rootRoom(n int32) (rootSlots, error) {
-	s := &dirScan{w: c.walk}
+	s := newDirScan(c.walk, 0)
 	if err := s.fill(); err != nil {
 		return rootSlots{}, err
 	}

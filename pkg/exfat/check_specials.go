@@ -85,7 +85,7 @@ func (c *checker) scoutRoot() (*dirScan, error) {
 	}
 	c.walk.dirs = append(c.walk.dirs, dirNode{start: c.g.RootCluster, extents: ch.extents})
 	c.walk.byStart[c.g.RootCluster] = 0
-	s := &dirScan{w: c.walk}
+	s := newDirScan(c.walk, 0)
 	return s, s.fill()
 }
 
@@ -126,7 +126,7 @@ func (c *checker) claimRoot() (*dirScan, error) {
 		return nil, err
 	}
 	c.walk.dirs[0].extents = ch.extents
-	s := &dirScan{w: c.walk}
+	s := newDirScan(c.walk, 0)
 	if err := s.fill(); err != nil {
 		return nil, err
 	}

@@ -106,6 +106,9 @@ func (c *checker) bestBitmap(root *dirScan, first, need uint32) (best tablePlace
 // useBitmap makes c.bits of what lies in p.
 func (c *checker) useBitmap(r *vol.Report, p tablePlace) {
 	c.settle(r, "bitmap-chain", c.sup.bitmapSlot, p)
+	if n := len(p.extents); n > 1 && p.chain.end == endGood {
+		r.Found(c.cat.Found("bitmap-pieces", c.slotLoc(c.sup.bitmapSlot), vol.Detail("%d pieces", n)), nil)
+	}
 	c.bits = newBitmap(c.d, c.g, p.extents)
 }
 
@@ -137,6 +140,7 @@ func (c *checker) otherBitmap(r *vol.Report, root *dirScan, p tablePlace, v vouc
 	case err != nil:
 		return err
 	case x.all() && (v.share() < likelyShare || x.total >= manyVouchers):
+	case x.share() >= likelyShare && x.share() > v.share() && x.total >= manyVouchers:
 	case v.share() < likelyShare:
 		return c.noBitmap(r, why)
 	default:
@@ -184,8 +188,8 @@ func (v vouchers) share() float64 { return float64(v.used) / float64(max(1, v.to
 
 // How much is to speak for a bitmap.
 const (
-	likelyShare  = 2.0 / 3 // if its entry says where it is
-	manyVouchers = 6       // so many clusters are not marked by chance
+	likelyShare  = 7.0 / 8
+	manyVouchers = 6 // so many clusters are not marked by chance
 )
 
 // vouched is how many of the clusters that must be used what lies in es has as

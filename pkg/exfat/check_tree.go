@@ -2,6 +2,7 @@ package exfat
 
 import (
 	"context"
+	"maps"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -53,38 +54,53 @@ const maxWalks = 4
 // walkTree makes c.walk.
 func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 	start := c.walk.again()
-	for range maxWalks {
+	c.units = newUnitTable(c.upcase)
+	c.adviseFAT()
+	c.usurpers = map[int64]bool{}
+	for walks := 1; ; walks++ {
 		c.walk = start.again()
 		c.walk.progress = r.Progress
 		if err := c.walk.run(ctx); err != nil {
 			return err
 		}
-		if more, err := c.takeRootRest(r); err != nil {
+		more, err := c.takeRootRest(r)
+		if err != nil {
 			return err
-		} else if more {
+		}
+		if more {
 			start = c.walk.again()
 			continue
 		}
-		again := start.again()
-		weigh, ok := c.findUsurpers(again)
-		if !ok {
+		if walks >= maxWalks {
 			return nil
 		}
-		if err := again.run(ctx); err != nil {
-			return err
-		}
-		found, err := weigh()
+		found, err := c.findUsurpers(ctx, start.again())
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		if c.usurpers == nil {
-			c.usurpers = map[int64]bool{}
-		}
-		for off := range found {
-			c.usurpers[off] = true
-		}
+		maps.Copy(c.usurpers, found)
 	}
-	return nil
+}
+
+// fatAhead is how much of the FAT is read ahead, in bytes, before anybody asks
+// for it.
+const fatAhead = 16 << 20
+
+// adviseFAT tells the device that the FAT is about to be read: by chains, in
+// whatever order directories have them, and in the end as a whole.
+func (c *checker) adviseFAT() {
+	left := int64(fatAhead)
+	fat := dev.Range{Off: c.g.FatOff(), Len: c.g.EntryBytes()}
+	for left > 0 && !fat.Empty() {
+		d := c.d.NextData(fat.Off).Intersect(fat)
+		if d.Empty() {
+			return
+		}
+		fat.Off, fat.Len = d.End(), fat.End()-d.End()
+		d.Len = min(d.Len, left)
+		left -= d.Len
+		c.d.Readahead(d)
+	}
 }
 
 // streamLoc is where a stream's entry is.
@@ -102,7 +118,7 @@ func (c *checker) nameAt(s *stream) string {
 		return s.name
 	}
 	set, err := c.readSet(s.ref)
-	if err != nil || entry(set).kind() != typeFile || len(set) < 3*entryLen {
+	if err != nil || len(set) < 3*entryLen {
 		return ""
 	}
 	return decodeUnits(setUnits(set))
@@ -198,6 +214,9 @@ func (f *streamFault) describe(g *Geometry) string {
 	case "length-exceeds-clusters":
 		return textf("length %d, clusters for %d bytes", f.length, int64(f.n)*g.ClusterSize)
 	}
+	if f.kind == ofRoot {
+		return textf("after %d clusters, at %d, it leads to %#x", f.n, f.last, f.stop)
+	}
 	return textf("after %d clusters, at %d, it leads to %#x; the length takes %d", f.n, f.last, f.stop, f.need)
 }
 
@@ -223,7 +242,11 @@ func (c *checker) fixFault(f *streamFault, run []space.Extent, how string) error
 	case f.slug == f.mended:
 		return c.fixMended(f)
 	case how == fixClear:
-		return c.editStream(&f.stream, func(e entry) { e.put(0, 0); e.put64(offValidLength, 0) })
+		return c.editStream(&f.stream, func(e entry) {
+			e.put(0, 0)
+			e.put64(offValidLength, 0)
+			e[offSecFlags] = e[offSecFlags]&^secNoFatChain | secAllocPossible
+		})
 	case how == fixRejoin:
 		return c.rejoin(f, run)
 	case how == fixKeep:

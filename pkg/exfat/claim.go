@@ -197,6 +197,9 @@ func (w *walk) weigh(s *stream, free bool) (bool, error) {
 	if s.need > g.Clusters || !g.Valid(s.start) {
 		return false, nil
 	}
+	if free && w.claimed.Used(s.start-firstCluster) {
+		return false, nil
+	}
 	es := []space.Extent{{Start: s.start, Len: s.need}}
 	if s.noFat && uint64(s.start-firstCluster)+uint64(s.need) > uint64(g.Clusters) {
 		return false, nil

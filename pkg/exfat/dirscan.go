@@ -2,8 +2,10 @@ package exfat
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 
-	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/space"
 )
 
 // setNote is something that an entry or entry set shows by itself.
@@ -20,19 +22,54 @@ type setNote struct {
 type dirScan struct {
 	w       *walk
 	dir     int32
-	buf     []byte
-	end     int32    // slot of the end mark, or the first that is not there
-	sets    []setRef // file sets that have a name
-	lens    []uint8  // their name lengths
+	extents []space.Extent // the directory's clusters
+	scanMem
+	from    int          // where its share of plain begins
+	said    []plainClaim // and, when it is done, that
+	end     int32        // slot of the end mark, or the first that is not there
 	streams []stream
 	notes   []setNote
 	ends    []endNote
 
 	read     int64
 	files    uint64
-	variants int    // sets of which variants were looked for
+	variants int // sets of which variants were looked for
+	next     slotSum
 	odd      int    // slots that look like anything but entries
 	were     string // the types that a set has on the disk, where they were hit
+}
+
+// scanMem is what a scan takes much of, to be used again for the next directory
+// of the same job.
+type scanMem struct {
+	buf   []byte
+	sets  []setRef     // file sets that have a name
+	lens  []uint8      // their name lengths
+	folds []uint32     // their hashes, see plainName
+	cells []int32      // checkNames' table: 1 more than the number of a set, or 0
+	plain []plainClaim // what is said of clusters, in the order of the slots
+}
+
+// reset empties m, but for plain, for another directory. It is kept unless it is
+// much.
+func (m *scanMem) reset() {
+	if cap(m.buf) > keepMem {
+		*m = scanMem{plain: m.plain}
+	}
+	m.buf, m.sets, m.lens, m.folds = m.buf[:0], m.sets[:0], m.lens[:0], m.folds[:0]
+}
+
+// keepMem is the longest directory for which memory is kept.
+const keepMem = 1 << 20
+
+// newDirScan is a scan of directory i that has not begun.
+func newDirScan(w *walk, i int32) *dirScan {
+	return &dirScan{w: w, dir: i, extents: w.dirs[i].extents}
+}
+
+// addSet notes a set that has a name.
+func (s *dirScan) addSet(ref setRef, units int, fold uint32) {
+	s.sets, s.lens, s.folds = append(s.sets, ref), append(s.lens, uint8(units)), append(s.folds, fold)
 }
 
 // readPiece is how much of a directory is read at a time: up to its end mark,
@@ -41,37 +78,48 @@ const readPiece = 64 << 10
 
 // scan reads directory i and looks at every slot once.
 func (w *walk) scan(i int32) (*dirScan, error) {
-	s := &dirScan{w: w, dir: i}
+	s := newDirScan(w, i)
+	return s, s.run()
+}
+
+// run scans the directory, with memory that is empty.
+func (s *dirScan) run() error {
+	s.from = len(s.plain)
+	err := s.look()
+	s.said = s.plain[s.from:]
+	return err
+}
+
+func (s *dirScan) look() error {
 	if err := s.fill(); err != nil {
-		return nil, err
+		return err
 	}
 	for k := int32(0); k < s.end; {
 		k += s.one(k)
 	}
 	if s.isGarbage() {
 		s.giveUp()
-		return s, nil
+		return nil
 	}
 	if err := s.behindEnd(); err != nil {
-		return nil, err
+		return err
 	}
-	if !w.quiet {
+	if !s.w.quiet {
 		s.checkNames()
 	}
-	return s, nil
+	return nil
 }
 
 // fill reads the directory up to its end mark.
 func (s *dirScan) fill() error {
-	d := &s.w.dirs[s.dir]
 	left := s.dirBytes()
-	for _, e := range d.extents {
+	for _, e := range s.extents {
 		r := s.w.c.g.ClusterRange(e.Start, e.Len)
 		r.Len = min(r.Len, left)
 		for r.Len > 0 {
 			n := min(r.Len, readPiece)
 			from := len(s.buf)
-			s.buf = append(s.buf, make([]byte, n)...)
+			s.buf = slices.Grow(s.buf, int(n))[:from+int(n)]
 			if _, err := s.w.c.d.ReadAt(s.buf[from:], r.Off); err != nil {
 				return err
 			}
@@ -91,9 +139,8 @@ func (s *dirScan) fill() error {
 
 // dirBytes is how much of the directory's clusters may hold entries.
 func (s *dirScan) dirBytes() int64 {
-	d := &s.w.dirs[s.dir]
 	var n int64
-	for _, e := range d.extents {
+	for _, e := range s.extents {
 		n += int64(e.Len) * s.w.c.g.ClusterSize
 	}
 	return min(n, maxDirBytes)
@@ -184,7 +231,9 @@ func (s *dirScan) isGarbage() bool {
 // giveUp forgets what was seen: the directory is no directory.
 func (s *dirScan) giveUp() {
 	odd := s.odd
-	*s = dirScan{w: s.w, dir: s.dir, read: s.read}
+	s.plain = s.plain[:s.from]
+	s.reset()
+	*s = dirScan{w: s.w, dir: s.dir, extents: s.extents, read: s.read, scanMem: s.scanMem, from: s.from}
 	s.note("directory-garbage", 0, 0, "", "%d slots cannot be entries", odd)
 }
 
@@ -205,15 +254,37 @@ func (s *dirScan) checkNames() {
 	if len(s.sets) < 2 {
 		return
 	}
-	t := vol.NewNameTable(len(s.sets), s.w.c.upcase.fold, func(id int32, dst []uint16) []uint16 {
-		return s.units(s.sets[id].slot, int(s.lens[id]), dst)
-	}, nil)
+	size := 1 << bits.Len(uint(2*len(s.sets)))
+	s.cells = slices.Grow(s.cells[:0], size)[:size]
+	clear(s.cells)
 	for i := range s.sets {
-		if other := t.Add(int32(i)); other >= 0 {
+		if other := s.enterName(i); other >= 0 {
 			ref := s.sets[i]
 			s.note("name-twice", ref.slot, ref.n, s.nameOf(i), "that of the entry in slot %d", s.sets[other].slot)
 		}
 	}
+}
+
+// enterName enters the name of set i in the table, or returns the number of the
+// set that has the same one.
+func (s *dirScan) enterName(i int) int {
+	mask := uint32(len(s.cells) - 1)
+	for k := s.folds[i] & mask; ; k = (k + 1) & mask {
+		j := int(s.cells[k]) - 1
+		if j < 0 {
+			s.cells[k] = int32(i + 1)
+			return -1
+		}
+		if s.folds[j] == s.folds[i] && s.sameName(i, j) {
+			return j
+		}
+	}
+}
+
+// sameName reports whether two sets have the same name after up-casing.
+func (s *dirScan) sameName(i, j int) bool {
+	var a, b [maxName + nameUnits]uint16
+	return s.w.c.upcase.equalFold(s.units(s.sets[i].slot, int(s.lens[i]), a[:0]), s.units(s.sets[j].slot, int(s.lens[j]), b[:0]))
 }
 
 // nameOf set i, as a user sees it.

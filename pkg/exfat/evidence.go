@@ -1,6 +1,10 @@
 package exfat
 
-import "github.com/fatkit/fatkit/pkg/space"
+import (
+	"context"
+
+	"github.com/fatkit/fatkit/pkg/space"
+)
 
 // judge weighs what speaks for a stream, before it claims anything.
 func (w *walk) judge(s *stream) error {
@@ -36,7 +40,7 @@ func (w *walk) mend(s *stream) error {
 		}
 	}
 	vs := s.fits
-	if !ok {
+	if !ok && w.c.g.Valid(s.start) && !w.claimed.Used(s.start-firstCluster) {
 		more, err := w.variants(s)
 		if err != nil {
 			return err
@@ -254,11 +258,11 @@ type overlap struct {
 	follows bool    // the cluster before it on the disk is the owner's, too
 }
 
-// findUsurpers finds streams that claimed clusters although others, which came
-// later, have better claims: one against which several speak, or what the
-// cluster holds. The walk is repeated to see who has what, which is nothing
-// where nothing is shared.
-func (c *checker) findUsurpers(again *walk) (func() (map[int64]bool, error), bool) {
+// findUsurpers finds streams, by where their entries lie, that claimed clusters
+// although others, which came later, have better claims: one against which
+// several speak, or what the cluster holds. The walk is repeated, as again, to
+// see who has what, unless nothing is shared.
+func (c *checker) findUsurpers(ctx context.Context, again *walk) (map[int64]bool, error) {
 	at := map[uint32][]*overlap{}
 	for i := range c.walk.shared {
 		if f := &c.walk.shared[i]; f.trust == trusted {
@@ -266,7 +270,7 @@ func (c *checker) findUsurpers(again *walk) (func() (map[int64]bool, error), boo
 		}
 	}
 	if len(at) == 0 {
-		return nil, false
+		return nil, nil
 	}
 	again.quiet = true
 	again.onClaim = func(s *stream, ch *chain) {
@@ -280,7 +284,10 @@ func (c *checker) findUsurpers(again *walk) (func() (map[int64]bool, error), boo
 			pos += uint64(e.Len)
 		}
 	}
-	return func() (map[int64]bool, error) { return c.weighUsurpers(again, at) }, true
+	if err := again.run(ctx); err != nil {
+		return nil, err
+	}
+	return c.weighUsurpers(again, at)
 }
 
 // eachShared calls fn for the overlaps in e.

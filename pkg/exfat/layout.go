@@ -191,11 +191,44 @@ func rotate32(s uint32) uint32 { return s<<31 | s>>1 }
 // setChecksum of an entry set, [exFAT] §6.3.3 Figure 2: all bytes of all
 // entries but the field itself.
 func setChecksum(set []byte) uint16 {
-	var s uint16
-	for i, b := range set {
-		if i != offSetChecksum && i != offSetChecksum+1 {
-			s = rotate16(s) + uint16(b)
-		}
+	return sum16(sum16(0, set[:offSetChecksum]), set[offSetChecksum+2:])
+}
+
+// setChecksums is setChecksum of two sets of the same length, in one go: each
+// step waits for the one before, but not for that of the other set.
+func setChecksums(a, b []byte) (s, t uint16) {
+	b = b[:len(a)]
+	s, t = sum16(0, a[:offSetChecksum]), sum16(0, b[:offSetChecksum])
+	s, t = sum16(s, a[offSetChecksum+2:8]), sum16(t, b[offSetChecksum+2:8])
+	for i := 8; i+8 <= len(a) && i+8 <= len(b); i += 8 {
+		x, y := binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])
+		s, t = rotate16(s)+uint16(byte(x)), rotate16(t)+uint16(byte(y))
+		s, t = rotate16(s)+uint16(byte(x>>8)), rotate16(t)+uint16(byte(y>>8))
+		s, t = rotate16(s)+uint16(byte(x>>16)), rotate16(t)+uint16(byte(y>>16))
+		s, t = rotate16(s)+uint16(byte(x>>24)), rotate16(t)+uint16(byte(y>>24))
+		s, t = rotate16(s)+uint16(byte(x>>32)), rotate16(t)+uint16(byte(y>>32))
+		s, t = rotate16(s)+uint16(byte(x>>40)), rotate16(t)+uint16(byte(y>>40))
+		s, t = rotate16(s)+uint16(byte(x>>48)), rotate16(t)+uint16(byte(y>>48))
+		s, t = rotate16(s)+uint16(byte(x>>56)), rotate16(t)+uint16(byte(y>>56))
+	}
+	return s, t
+}
+
+// sum16 goes on with s over b, of which eight bytes are loaded at a time.
+func sum16(s uint16, b []byte) uint16 {
+	for ; len(b) >= 8; b = b[8:] {
+		x := binary.LittleEndian.Uint64(b)
+		s = rotate16(s) + uint16(byte(x))
+		s = rotate16(s) + uint16(byte(x>>8))
+		s = rotate16(s) + uint16(byte(x>>16))
+		s = rotate16(s) + uint16(byte(x>>24))
+		s = rotate16(s) + uint16(byte(x>>32))
+		s = rotate16(s) + uint16(byte(x>>40))
+		s = rotate16(s) + uint16(byte(x>>48))
+		s = rotate16(s) + uint16(byte(x>>56))
+	}
+	for _, v := range b {
+		s = rotate16(s) + uint16(v)
 	}
 	return s
 }

@@ -90,6 +90,6 @@ func (b *bitmap) putBytes(words []uint64, from, to int64) error {
 		}
 		from = end
 	}
-	b.in = -1 // what is kept of it is stale
+	b.forget()
 	return nil
 }

@@ -209,7 +209,7 @@ func TestFragmentedBitmap(t *testing.T) {
 	moveBitmap(t, m, 5)
 	s, err := mountScan(context.Background(), m, vol.ScanOptions{})
 	must(t, err)
-	if !hasReason(s, "bitmap-chain") || len(s.Reasons) != 1 || !s.Counted || s.Mountable != "rw" {
+	if !hasReason(s, "bitmap-pieces") || len(s.Reasons) != 1 || !s.Counted || s.Mountable != "rw" {
 		t.Errorf("%+v", s)
 	}
 	_, v := begun(t, m)

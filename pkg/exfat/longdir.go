@@ -16,7 +16,7 @@ func (c *checker) shortenDir(ref setRef) error {
 	if !ok || c.walk.dirs[i].ref != ref {
 		return vol.ErrNotNow
 	}
-	s := &dirScan{w: c.walk, dir: i}
+	s := newDirScan(c.walk, i)
 	if err := s.fill(); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (t *bitmapCompare) word(got uint64, n uint64) {
 	n = min(n, total-t.unit)
 	mask := ^uint64(0) >> (64 - n)
 	got &= mask // §7.1.5: bits behind the last cluster mean nothing
-	own := t.c.ownWord(t.unit) & mask
+	own := t.c.walk.ownWord(t.unit) & mask
 	t.used += uint64(bits.OnesCount64(got))
 	eachRun(got&^own, func(from, len int) { t.nobodys(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
 	eachRun(own&^got, func(from, len int) { t.missed.add(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
@@ -137,8 +137,8 @@ func eachRun(w uint64, fn func(from, n int)) {
 }
 
 // ownWord is which of 64 clusters from unit on, a multiple of 64, are claimed.
-func (c *checker) ownWord(unit uint64) uint64 {
-	p := c.walk.claimed.Page(int(unit / (1 << 15)))
+func (w *walk) ownWord(unit uint64) uint64 {
+	p := w.claimed.Page(int(unit / (1 << 15)))
 	if p == nil {
 		return 0
 	}
@@ -199,7 +199,7 @@ func (c *checker) settleBitmap(ctx context.Context, used bool) error {
 		_, err := c.d.WriteAt(b, r.Off)
 		return err
 	})
-	c.bits.in = -1 // what is kept of it is stale
+	c.bits.forget()
 	return err
 }
 
@@ -213,7 +213,7 @@ func (c *checker) settledWord(unit, got uint64, used bool) (uint64, error) {
 	if left := total - unit; left < 64 {
 		mask >>= 64 - left
 	}
-	own := c.ownWord(unit)
+	own := c.walk.ownWord(unit)
 	if used {
 		return got | own, nil
 	}

@@ -18,7 +18,11 @@ type lostClusters struct {
 	byRun map[uint32][]uint32 // runs by length: their first clusters
 	heads map[uint32][]uint32 // chains by length, those that end well
 	steps uint64              // how many clusters of chains were looked at
+	looks map[uint32]look     // what is known of first clusters
 }
+
+// look is what a cluster looks like.
+type look struct{ set, entries bool }
 
 // maxAlike is how many runs or chains of one length are told apart. Among more
 // no evidence points to one.
@@ -132,19 +136,36 @@ func (l *lostClusters) only(f *streamFault, heads []uint32) (uint32, error) {
 	}
 	found := uint32(0)
 	for _, h := range heads {
-		ok, err := l.c.walk.startsWithSet(h)
-		if f.isDir && err == nil {
-			ok, err = l.c.walk.holdsEntries(h)
-			ok = !ok
+		x, err := l.look(h)
+		fits := !x.set
+		if f.isDir {
+			fits = x.entries
 		}
-		if err != nil || !ok && found != 0 {
+		if err != nil || fits && found != 0 {
 			return 0, err
 		}
-		if !ok {
+		if fits {
 			found = h
 		}
 	}
 	return found, nil
+}
+
+// look looks at a cluster, once.
+func (l *lostClusters) look(cl uint32) (look, error) {
+	if x, ok := l.looks[cl]; ok {
+		return x, nil
+	}
+	set, err := l.c.walk.startsWithSet(cl)
+	if err != nil {
+		return look{}, err
+	}
+	entries, err := l.c.walk.holdsEntries(cl)
+	if l.looks == nil {
+		l.looks = map[uint32]look{}
+	}
+	l.looks[cl] = look{set, entries}
+	return l.looks[cl], err
 }
 
 // rootRest is the chain that continues the root directory, which has no length:

@@ -182,7 +182,7 @@ func (s *scanner) findBitmap() {
 	case err == nil:
 		s.bits = bits
 		if len(x.extents) > 1 {
-			s.say("bitmap-chain", "the allocation bitmap lies in %d pieces: that is allowed, but Linux reads it as if it were one, and damages such a volume", len(x.extents))
+			s.say("bitmap-pieces", "the allocation bitmap lies in %d pieces: that is allowed, but Linux reads it as if it were one, and damages such a volume", len(x.extents))
 		}
 	case !errors.As(err, &f):
 		s.refused("bitmap-none", "the allocation bitmap cannot be found: %v", err)

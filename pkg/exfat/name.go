@@ -25,19 +25,35 @@ func badTimes(e entry) string {
 		off  int
 	}{{"created", offCreate}, {"modified", offModify}, {"read", offAccess}} {
 		v := e.u32(t.off)
-		month, day := v>>21&15, v>>16&31
-		hour, minute, sec := v>>11&31, v>>5&63, v&31*2
-		if month < 1 || month > 12 || day < 1 {
-			return fmt.Sprintf("%s: month %d, day %d", t.what, month, day)
-		}
-		if hour > 23 || minute > 59 || sec > 58 {
-			return fmt.Sprintf("%s: %02d:%02d:%02d", t.what, hour, minute, sec)
+		switch {
+		case !dateOK(v):
+			return fmt.Sprintf("%s: month %d, day %d", t.what, v>>21&15, v>>16&31)
+		case !clockOK(v):
+			return fmt.Sprintf("%s: %02d:%02d:%02d", t.what, v>>11&31, v>>5&63, v&31*2)
 		}
 	}
 	for _, off := range []int{offCreate10ms, offModify10ms} {
-		if e[off] > 199 {
+		if e[off] > most10ms {
 			return fmt.Sprintf("%d hundredths of a second", e[off])
 		}
 	}
 	return ""
+}
+
+// most10ms is the largest 10msIncrement, [exFAT] §7.4.9.
+const most10ms = 199
+
+// dateOK and clockOK tell whether the halves of a timestamp can be: month and
+// day from 1 on, hours, minutes, and seconds in steps of two.
+func dateOK(v uint32) bool {
+	month := v >> 21 & 15
+	return month >= 1 && month <= 12 && v>>16&31 >= 1
+}
+
+func clockOK(v uint32) bool { return v>>11&31 <= 23 && v>>5&63 <= 59 && v&31*2 <= 58 }
+
+// timesOK tells whether badTimes has nothing to say.
+func timesOK(e entry) bool {
+	c, m, a := e.u32(offCreate), e.u32(offModify), e.u32(offAccess)
+	return dateOK(c) && dateOK(m) && dateOK(a) && clockOK(c) && clockOK(m) && clockOK(a) && e[offCreate10ms] <= most10ms && e[offModify10ms] <= most10ms
 }

@@ -12,6 +12,7 @@ type nameIndex struct {
 	cells []nameRef
 	n     int
 	a, b  []uint16 // names that are being compared
+	start foldHash
 }
 
 type nameRef struct {
@@ -20,16 +21,16 @@ type nameRef struct {
 }
 
 func newNameIndex(up *upcaseTable, slots *vol.Slots) *nameIndex {
-	return &nameIndex{up: up, slots: slots, cells: make([]nameRef, 64)}
+	return &nameIndex{up: up, slots: slots, cells: make([]nameRef, 64), start: newFoldHash()}
 }
 
-// hash is FNV-1a over the upper case of name, stirred.
+// hash is the foldHash of name.
 func (x *nameIndex) hash(name []uint16) uint32 {
-	h := uint32(2166136261)
+	h := x.start
 	for _, u := range name {
-		h = (h ^ uint32(x.up.fold(u))) * 16777619
+		h = h.add(x.up.fold(u))
 	}
-	return h ^ h>>15
+	return h.stirred()
 }
 
 // find is the slot of the set with this name, in whatever case.

@@ -38,7 +38,7 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 	if err := c.run(ctx, o); err != nil {
 		return nil, err
 	}
-	res := &vol.PreallocResult{}
+	res := &vol.PreallocResult{Stale: r.ValidAll && !r.FillZero}
 	for _, e := range c.taken {
 		res.ClustersAllocated += uint64(e.Len)
 	}

@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -195,4 +196,22 @@ func FuzzProbe(f *testing.F) {
 			t.Fatalf("described as %+v", info)
 		}
 	})
+}
+
+// TestFirstDiff: regions of different lengths, or none, are compared as far as
+// they go.
+func TestFirstDiff(t *testing.T) {
+	full := bytes.Repeat([]byte{7}, 6144)
+	flags := bytes.Clone(full)
+	flags[106], flags[107], flags[112] = 1, 2, 3
+	late := bytes.Clone(full)
+	late[6143] = 8
+	for _, c := range []struct {
+		a, b []byte
+		want int
+	}{{full, full, -1}, {full, flags, -1}, {full, late, 6143}, {full, nil, 0}, {nil, full, 0}, {full, full[:512], 512}, {full[:512], full, 512}, {nil, nil, -1}} {
+		if got := firstDiff(c.a, c.b); got != c.want {
+			t.Errorf("%d against %d bytes: %d, want %d", len(c.a), len(c.b), got, c.want)
+		}
+	}
 }

@@ -44,9 +44,9 @@ func chainProblems() []vol.Problem {
 	cut := repair(fixTruncate, "end it there and lower the length", vol.LossData)
 	end := repair(fixSet, "write the end mark; all of the file is there", vol.LossNone)
 	return []vol.Problem{
-		row("EXFAT-0001", "chain-broken", vol.SevError, "§4.1", "chain leads to a cluster that cannot be", "A FAT entry of the chain holds 0, a bad mark or a number that no cluster has.", end, rejoin, cut),
+		row("EXFAT-0001", "chain-broken", vol.SevError, "§4.1", "chain leads to a cluster that does not exist", "A FAT entry of the chain holds 0, a bad mark or a number that no cluster has.", end, rejoin, cut),
 		row("EXFAT-0002", "chain-loop", vol.SevError, "§4.1", "chain comes back to itself", "Following the chain never ends.", end, rejoin, cut),
-		row("EXFAT-0003", "start-invalid", vol.SevError, "§6.4.3", "first cluster cannot be", "The entry has a length, but its first cluster does not exist, is free or belongs to another.", repair(fixSet, "set the one with which the checksum and the clusters fit", vol.LossNone), rejoin, repair(fixTruncate, "make it empty", vol.LossData)),
+		row("EXFAT-0003", "start-invalid", vol.SevError, "§6.4.3", "first cluster is not valid", "The entry has a length, but its first cluster does not exist, is free or belongs to another.", repair(fixSet, "set the one with which the checksum and the clusters fit", vol.LossNone), rejoin, repair(fixTruncate, "make it empty", vol.LossData)),
 		row("EXFAT-0004", "length-exceeds-clusters", vol.SevError, "§6.4.4", "length is more than the clusters hold", "What lies behind the end of the chain, or of the heap, is not there.", repair(fixSet, "set it to what was written; all of that is there", vol.LossNone), rejoin, cut),
 		row("EXFAT-0005", "clusters-beyond-length", vol.SevError, "§6.4.4", "chain goes on beyond the length", "The clusters behind the end hold nothing that the file has, unless the length is what is wrong.", repair(fixKeep, "make the file as long as its clusters: its entry was hit", vol.LossNone), repair(fixTruncate, "end the chain where the length ends and give the rest back", vol.LossNone)),
 		row("EXFAT-0006", "empty-with-clusters", vol.SevError, "§6.4.3", "empty file has a first cluster", "A card that was pulled out during a write leaves this; some devices reject the card for it.", repair(fixClear, "clear the first cluster", vol.LossNone)),
@@ -72,16 +72,16 @@ func bootProblems() []vol.Problem {
 	}
 	return []vol.Problem{
 		fatal("EXFAT-0100", "boot-name", "§3.1.2", "file system name is wrong"),
-		fatal("EXFAT-0101", "sector-size", "§3.1.14", "bytes per sector cannot be"),
-		fatal("EXFAT-0102", "cluster-size", "§3.1.15", "sectors per cluster cannot be"),
-		fatal("EXFAT-0103", "volume-length", "§3.1.4", "volume length cannot be"),
+		fatal("EXFAT-0101", "sector-size", "§3.1.14", "bytes per sector is not valid"),
+		fatal("EXFAT-0102", "cluster-size", "§3.1.15", "sectors per cluster is not valid"),
+		fatal("EXFAT-0103", "volume-length", "§3.1.4", "volume length is not valid"),
 		fatal("EXFAT-0104", "revision", "§3.1.12", "revision is not one that is known"),
-		fatal("EXFAT-0105", "fat-count", "§3.1.16", "number of FATs cannot be"),
+		fatal("EXFAT-0105", "fat-count", "§3.1.16", "number of FATs is not valid"),
 		fatal("EXFAT-0106", "fat-offset", "§3.1.5", "FAT lies inside the boot regions"),
 		fatal("EXFAT-0107", "fat-length", "§3.1.6", "FAT is too short"),
 		fatal("EXFAT-0108", "heap-offset", "§3.1.7", "cluster heap is misplaced"),
-		fatal("EXFAT-0109", "cluster-count", "§3.1.9", "number of clusters cannot be"),
-		fatal("EXFAT-0110", "root-cluster", "§3.1.10", "root directory's first cluster cannot be"),
+		fatal("EXFAT-0109", "cluster-count", "§3.1.9", "number of clusters is not valid"),
+		fatal("EXFAT-0110", "root-cluster", "§3.1.10", "root directory's first cluster is not valid"),
 		fatal("EXFAT-0111", "volume-beyond-device", "§3.1.4", "volume is larger than the image or device"),
 		row("EXFAT-0112", "boot-region-lost", vol.SevError, "§3", "main boot region is damaged, the backup is good", "The main region has a field that cannot be, or its checksum is wrong; the backup region passes all tests.", repair(fixRestore, "copy the backup region to the main one", vol.LossNone)),
 		row("EXFAT-0113", "boot-backup-bad", vol.SevWarning, "§3", "backup boot region is damaged or differs", "It must be equal to the main one, for the day that is lost.", repair(fixRestore, "copy the main region to the backup", vol.LossNone)),
@@ -105,7 +105,7 @@ func specialProblems() []vol.Problem {
 		row("EXFAT-0201", "bitmap-none", vol.SevError, "§7.1", "no allocation bitmap", "The root directory has no usable bitmap entry. Nothing is repaired without one, unless what lies where formatters put the bitmap is one: it has all as used that must be.", repair(fixSet, "make an entry for it", vol.LossNone)),
 		row("EXFAT-0202", "bitmap-twice", vol.SevError, "§7.1", "second bitmap entry", "There is one for each FAT.", repair(fixRemove, "remove the second", vol.LossNone)),
 		row("EXFAT-0203", "bitmap-flags", vol.SevWarning, "§7.1.2", "bitmap is marked as that of the second FAT", "There is one FAT.", repair(fixClear, "clear the flag", vol.LossNone)),
-		row("EXFAT-0204", "bitmap-length", vol.SevError, "§7.1.4", "length of the bitmap cannot be", "It must have a bit for each cluster.", repair(fixSet, "set its length", vol.LossNone)),
+		row("EXFAT-0204", "bitmap-length", vol.SevError, "§7.1.4", "length of the bitmap is not valid", "It must have a bit for each cluster.", repair(fixSet, "set its length", vol.LossNone)),
 		row("EXFAT-0205", "bitmap-chain", vol.SevError, "§7.1.3", "bitmap's FAT chain is broken", "The bitmap is a FAT chain like that of a file.", repair(fixRestore, "link the clusters that follow the first one", vol.LossNone)),
 		row("EXFAT-0206", "upcase-none", vol.SevError, "§7.2", "no up-case table", "Without it names cannot be compared.", repair(fixRestore, "write the standard table", vol.LossNone)),
 		row("EXFAT-0207", "upcase-twice", vol.SevWarning, "§7.2", "second up-case table entry", "There is one.", repair(fixRemove, "remove the second", vol.LossNone)),
@@ -119,6 +119,7 @@ func specialProblems() []vol.Problem {
 		row("EXFAT-0214", "guid-twice", vol.SevWarning, "§7.5", "second volume GUID", "There is one.", repair(fixRemove, "remove the second", vol.LossMetadata)),
 		row("EXFAT-0215", "special-misplaced", vol.SevError, "§7", "entry that only the root directory may have", "Bitmap, up-case table, label and GUID stand in the root directory.", repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("EXFAT-0216", "texfat-padding", vol.SevInfo, "§7.10", "TexFAT padding entry", "It belongs to TexFAT and is left alone."),
+		row("EXFAT-0217", "bitmap-pieces", vol.SevInfo, "§7.1.3", "allocation bitmap lies in several pieces", "It is a FAT chain like that of a file, so that it may. But Linux and exfatprogs take the clusters that follow the first one for it, and write there: use neither on this volume."),
 	}
 }
 
@@ -139,12 +140,12 @@ func setProblems() []vol.Problem {
 		row("EXFAT-0311", "empty-no-fat-chain", vol.SevWarning, "§6.4.2.2", "empty file is marked as contiguous", "NoFatChain is 0 where there are no clusters.", repair(fixClear, "clear the flag", vol.LossNone)),
 		row("EXFAT-0312", "alloc-possible", vol.SevWarning, "§6.4.2.1", "stream is marked as without clusters and has some", "AllocationPossible is 1 for a Stream Extension.", repair(fixSet, "set the flag", vol.LossNone)),
 		row("EXFAT-0313", "reserved-bits", vol.SevInfo, "§4", "reserved fields are set", "They are left as they are."),
-		row("EXFAT-0314", "time-invalid", vol.SevInfo, "§7.4.8", "date or time cannot be", "A month above 12, an hour above 23 and the like."),
+		row("EXFAT-0314", "time-invalid", vol.SevInfo, "§7.4.8", "date or time is not valid", "A month above 12, an hour above 23 and the like."),
 		row("EXFAT-0315", "after-end", vol.SevError, "§7", "entries behind the end of a directory", "The directory's end mark stands before them, so no system shows them.", repair(fixReveal, "close the gap: they are whole and lead to clusters of their own", vol.LossNone), repair(fixRemove, "clear them", vol.LossMetadata)),
 		row("EXFAT-0316", "unknown-critical", vol.SevWarning, "§8.2", "critical entry of a type that is not known", "A system that does not know it must not use the directory or the file.", repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("EXFAT-0317", "stray-secondary", vol.SevError, "§6.4", "secondary entry that belongs to no set", "The primary entry before it is missing.", repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("EXFAT-0318", "vendor-guid", vol.SevInfo, "§7.8.4", "vendor entry without a GUID", "Nobody can tell whose it is. It is left alone."),
-		row("EXFAT-0319", "vendor-clusters", vol.SevError, "§7.9", "vendor allocation leads to clusters that cannot be", "Its clusters do not exist or belong to another.", repair(fixRemove, "remove the vendor entry", vol.LossMetadata)),
+		row("EXFAT-0319", "vendor-clusters", vol.SevError, "§7.9", "vendor allocation leads to clusters that do not exist", "Its clusters do not exist or belong to another.", repair(fixRemove, "remove the vendor entry", vol.LossMetadata)),
 		row("EXFAT-0320", "directory-garbage", vol.SevError, "§6", "directory holds something else", "Most of what lies there cannot be entries: its clusters were overwritten or erased.", repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
 		row("EXFAT-0321", "directory-attribute", vol.SevError, "§7.4.4", "attribute tells wrongly whether it is a directory", "The checksum of the set is wrong, and what the clusters hold shows what it is.", repair(fixSet, "correct the attribute", vol.LossNone)),
 		row("EXFAT-0322", "no-fat-chain", vol.SevError, "§6.4.2.2", "flag says the wrong way to find the clusters", "The checksum of the set is wrong. With the flag NoFatChain the other way the length, the FAT and the bitmap fit.", repair(fixSet, "correct the flag", vol.LossNone)),

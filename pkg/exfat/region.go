@@ -23,8 +23,8 @@ func (r *region) good(size int64) bool {
 
 func (r *region) boot() bootSector { return bootSector(r.raw[:bootSectorLen]) }
 
-// readMain reads the main boot region. Where its sector size cannot be, the
-// checksum is tried at every size.
+// readMain reads the main boot region, in sectors of the size that it states, or
+// of 512 bytes where that cannot be: then it is not good, whatever it holds.
 func readMain(d dev.Device) (*region, error) {
 	head := make(bootSector, bootSectorLen)
 	if err := dev.CheckRange("read", dev.Range{Len: bootSectorLen}, d.Size()); err != nil {
@@ -94,14 +94,19 @@ func checksumSector(sectors []byte, size int64) []byte {
 	return bytes.Repeat(sum[:], int(size/4))
 }
 
-// firstDiff is the first byte in which two regions differ, or -1. The fields
-// that are only kept in the main one do not count: §3.1.13 VolumeFlags and
-// §3.1.18 PercentInUse are stale in a backup.
+// firstDiff is the first byte in which two regions differ, or -1; where one is
+// shorter, because its sectors are or because it could not be read, its end is
+// a difference. The fields that are only kept in the main one do not count:
+// §3.1.13 VolumeFlags and §3.1.18 PercentInUse are stale in a backup.
 func firstDiff(a, b []byte) int {
-	for i := range a {
+	n := min(len(a), len(b))
+	for i := range n {
 		if a[i] != b[i] && i != offVolumeFlags && i != offVolumeFlags+1 && i != offPercentInUse {
 			return i
 		}
+	}
+	if len(a) != len(b) {
+		return n
 	}
 	return -1
 }

@@ -43,7 +43,7 @@ func (c *checker) foundDir(runs []space.Extent) error {
 		buf = append(buf, c.newSet(fmt.Sprintf("FILE%04d.CHK", i), attrArchive, e.Start, length, true)...)
 	}
 	need, _ := c.g.ClustersFor(uint64(len(buf)))
-	es, err := c.takeRoom(need)
+	es, err := c.takeRun(need)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,11 @@ type shape struct {
 // by the checksum, and by the name and its hash: a set is only given up where
 // there is no stream or no name.
 func (s *dirScan) fileSet(k int32) int32 {
+	if s.were == "" {
+		if n := s.plainSet(k); n > 0 {
+			return n
+		}
+	}
 	sh, ok := s.shapeOf(k)
 	if !sh.hashOK && s.retype(k) {
 		sh, ok = s.shapeOf(k)
@@ -40,7 +45,7 @@ func (s *dirScan) fileSet(k int32) int32 {
 	e[offSecondaryCount] = byte(count) // in memory
 	ref := setRef{s.dir, k, 1 + count}
 	i := len(s.sets)
-	s.sets, s.lens = append(s.sets, ref), append(s.lens, uint8(sh.length))
+	s.addSet(ref, sh.length, s.foldOf(k, sh.length))
 	if !s.w.quiet {
 		if were != "" {
 			s.note("entry-type", k, ref.n, s.nameOf(i), "%s", were).value = uint64(need(sh.length))
@@ -145,6 +150,16 @@ func (s *dirScan) hashes(k int32, n int, hash uint16) bool {
 	var buf [maxName + nameUnits]uint16
 	u := s.units(k, n, buf[:0])
 	return s.w.c.upcase.hash(u) == hash
+}
+
+// foldOf is the hash of the first n units that checkNames goes by.
+func (s *dirScan) foldOf(k int32, n int) uint32 {
+	var buf [maxName + nameUnits]uint16
+	f := s.w.c.fold
+	for _, u := range s.units(k, n, buf[:0]) {
+		f = f.add(s.w.c.upcase.fold(u))
+	}
+	return f.stirred()
 }
 
 // terminated is how long the name in n entries is if it ends at the first 0.
@@ -341,8 +356,7 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 	if !sealed {
 		x.fits = s.hitVariants(&x)
 	}
-	s.streams = append(s.streams, x)
-	at := len(s.streams) - 1
+	at := s.addStream(x)
 	for k := ref.slot + 2; k < ref.slot+ref.n; k++ {
 		v := s.slot(k)
 		if v.kind() == typeVendor || !v.isBenign() || !v.allocPossible() {
@@ -356,8 +370,17 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 		if !sealed && y.noFat {
 			s.streams[at].others = append(s.streams[at].others, space.Extent{Start: y.start, Len: y.need})
 		}
-		s.streams = append(s.streams, y)
+		s.addStream(y)
 	}
+}
+
+// addStream adds a stream that is not that of a plain set, and returns its
+// place.
+func (s *dirScan) addStream(x stream) int {
+	s.streams = append(s.streams, x)
+	at := len(s.streams) - 1
+	s.plain = append(s.plain, plainClaim{slot: int32(at)})
+	return at
 }
 
 // stream is the allocation in slot k, whose flags are as those of a secondary.
@@ -375,7 +398,7 @@ func (s *dirScan) addBenign(k, n int32) {
 		if flags&secAllocPossible != 0 {
 			x := s.stream(setRef{s.dir, k, n}, at, flags)
 			x.kind, x.sealed = ofOther, true
-			s.streams = append(s.streams, x)
+			s.addStream(x)
 		}
 	}
 	add(k, s.slot(k)[offPrimaryFlags])

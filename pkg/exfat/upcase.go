@@ -125,11 +125,15 @@ func (t *upcaseTable) fold(u uint16) uint16 { return t.to[u] }
 func (t *upcaseTable) hash(name []uint16) uint16 {
 	var s uint16
 	for _, u := range name {
-		u = t.to[u]
-		s = rotate16(s) + u&0xFF
-		s = rotate16(s) + u>>8
+		s = hashUnit(s, t.to[u])
 	}
 	return s
+}
+
+// hashUnit goes on with a NameHash over the upper case of a unit.
+func hashUnit(s, u uint16) uint16 {
+	s = rotate16(s) + u&0xFF
+	return rotate16(s) + u>>8
 }
 
 // equalFold reports whether a and b are the same name to the volume.

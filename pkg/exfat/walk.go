@@ -2,12 +2,8 @@ package exfat
 
 import (
 	"context"
-	"runtime"
 	"sort"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 )
 
@@ -24,6 +20,7 @@ type dirNode struct {
 	name    string
 	ref     setRef
 	extents []space.Extent // its clusters, as far as they are sound
+	ends    []int64        // bytes up to the end of each, made by slotOff
 }
 
 // streamFault is a stream whose clusters do not fit.
@@ -65,6 +62,7 @@ type walk struct {
 	bytesRead         int64
 	progress          func(done, total int64)
 	onClaim           func(s *stream, ch *chain)
+	runs              []space.Extent // of the file that is being claimed
 }
 
 func newWalk(c *checker) *walk {
@@ -125,98 +123,37 @@ func (w *walk) nextDoubted() []stream {
 	return d[:n:n]
 }
 
-// runLevels reads directories until none is waiting, each level in order of
-// location.
-func (w *walk) runLevels(ctx context.Context) error {
-	for len(w.level) > 0 {
-		level := w.level
-		w.level = nil
-		sort.Slice(level, func(i, j int) bool { return w.dirs[level[i]].start < w.dirs[level[j]].start })
-		for len(level) > 0 {
-			n := min(len(level), batchDirs)
-			if err := w.runBatch(ctx, level[:n]); err != nil {
-				return err
-			}
-			level = level[n:]
-		}
-	}
-	return nil
-}
-
-// batchDirs is how many directories are read together.
-const batchDirs = 128
-
-// runBatch reads and scans directories side by side, then takes in what they
-// hold one after another, so that the result does not depend on timing.
-func (w *walk) runBatch(ctx context.Context, batch []int32) error {
-	plug := dev.NewPlug(w.c.d, 0)
-	for _, i := range batch {
-		for _, e := range w.dirs[i].extents {
-			r := w.c.g.ClusterRange(e.Start, e.Len)
-			r.Len = min(r.Len, readaheadDir) // most end in their first piece
-			plug.Add(r)
-		}
-	}
-	for _, r := range plug.Unplug() {
-		w.c.d.Readahead(r)
-	}
-	scans := make([]*dirScan, len(batch))
-	eg, ctx := errgroup.WithContext(ctx)
-	eg.SetLimit(w.workers())
-	for k, i := range batch {
-		eg.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			s, err := w.scan(i)
-			scans[k] = s
-			return err
-		})
-	}
-	if err := eg.Wait(); err != nil {
-		return err
-	}
-	for k, s := range scans {
-		if err := w.takeScan(s); err != nil {
-			return err
-		}
-		scans[k] = nil
-	}
-	if w.progress != nil {
-		w.progress(int64(w.claimed.CountUsed()), int64(w.c.g.Clusters))
-	}
-	return nil
-}
-
-const readaheadDir = 256 << 10
-
-func (w *walk) workers() int {
-	if w.c.o.Workers > 0 {
-		return w.c.o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
 // takeScan takes in what one directory holds.
 func (w *walk) takeScan(s *dirScan) error {
 	w.notes = append(w.notes, s.notes...)
 	w.ends = append(w.ends, s.ends...)
 	w.bytesRead += s.read
 	w.files += s.files
-	for i := range s.streams {
-		st := &s.streams[i]
-		if err := w.judge(st); err != nil {
-			return err
+	for i := range s.said {
+		p := &s.said[i]
+		var err error
+		if p.n > 0 {
+			err = w.takePlain(s.dir, p)
+		} else {
+			err = w.offer(&s.streams[p.slot])
 		}
-		if st.trust != trusted && (!st.sealed || st.length != 0 && w.c.g.Valid(st.start)) {
-			w.doubted = append(w.doubted, *st)
-			continue
-		}
-		if err := w.take(st); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// offer takes a stream, or puts it off.
+func (w *walk) offer(s *stream) error {
+	if err := w.judge(s); err != nil {
+		return err
+	}
+	if s.trust != trusted && (!s.sealed || s.length != 0 && w.c.g.Valid(s.start)) {
+		w.doubted = append(w.doubted, *s)
+		return nil
+	}
+	return w.take(s)
 }
 
 // take claims what one stream says it owns, and notes what does not fit.
@@ -343,13 +280,20 @@ func (w *walk) pathIn(i int32, name string) string {
 // slotOff is where slot k of directory i lies, bytes from the start of the
 // volume; 0 where the directory has no such slot.
 func (w *walk) slotOff(i, k int32) int64 {
-	left := int64(k) * entryLen
-	for _, e := range w.dirs[i].extents {
-		n := int64(e.Len) * w.c.g.ClusterSize
-		if left < n {
-			return w.c.g.ClusterOff(e.Start) + left
+	d := &w.dirs[i]
+	if len(d.ends) != len(d.extents) {
+		d.ends = d.ends[:0]
+		end := int64(0)
+		for _, e := range d.extents {
+			end += int64(e.Len) * w.c.g.ClusterSize
+			d.ends = append(d.ends, end)
 		}
-		left -= n
 	}
-	return 0
+	at := int64(k) * entryLen
+	n := sort.Search(len(d.ends), func(n int) bool { return d.ends[n] > at })
+	if n == len(d.ends) {
+		return 0
+	}
+	e := d.extents[n]
+	return w.c.g.ClusterOff(e.Start) + at - (d.ends[n] - int64(e.Len)*w.c.g.ClusterSize)
 }

@@ -1,6 +1,10 @@
 package fat
 
-import "github.com/fatkit/fatkit/pkg/space"
+import (
+	"encoding/binary"
+
+	"github.com/fatkit/fatkit/pkg/space"
+)
 
 // chainFault is an entry whose chain and size do not fit together.
 type chainFault struct {
@@ -86,13 +90,43 @@ func (w *walk) claim(start uint32, each func(space.Extent)) (chain, error) {
 			ch.end = endEOC
 			break
 		}
-		c = v
+		if c = v; c == run.Start+run.Len {
+			n, err := w.claimOn(c)
+			if err != nil {
+				return ch, err
+			}
+			if n > 0 {
+				c, run.Len, ch.n, ch.last = c+n, run.Len+n, ch.n+n, c+n-1
+			}
+		}
 	}
 	flush()
 	if ch.end == endShared && ch.n > 0 {
 		return w.loopOrShared(start, ch)
 	}
 	return ch, nil
+}
+
+// claimOn claims clusters from c on as long as each leads to the one behind it,
+// which is what most chains are, and returns how many those are. It looks no
+// further than what is at hand of the FAT, and leaves whatever is not so plain to
+// its caller.
+func (w *walk) claimOn(c uint32) (uint32, error) {
+	if w.c.g.Type != FAT32 || !w.c.g.Valid(c) {
+		return 0, nil
+	}
+	b, err := w.tab.win.Rest(int64(c) * 4)
+	if err != nil {
+		return 0, err
+	}
+	b = b[:min(len(b)/4, int(w.c.g.Last()-c)+1)*4]
+	n := uint32(0)
+	for ; len(b) >= 4; n, b = n+1, b[4:] {
+		if binary.LittleEndian.Uint32(b)&entryMask != c+n+1 || !w.claimed.SetNew(c+n-firstCluster) {
+			break
+		}
+	}
+	return n, nil
 }
 
 // loopOrShared tells a chain that came back to itself from one that ran into

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -436,14 +438,21 @@ func (c *change) verifyTable() error {
 		links = appendLinks(links, nil, es)
 	}
 	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.first, b.first) })
+	var eg errgroup.Group
 	for _, k := range c.v.g.targets() {
-		t := newTable(c.v.d, c.v.g, k)
-		for _, l := range links {
-			if at, err := t.mismatch(l); err != nil {
-				return err
-			} else if at != 0 {
-				return mistake("the FAT", "the entry of cluster %d in copy %d is not what was written", at, k)
-			}
+		eg.Go(func() error { return c.verifyFAT(k, links) })
+	}
+	return eg.Wait()
+}
+
+// verifyFAT compares links with one FAT.
+func (c *change) verifyFAT(k int, links []link) error {
+	t := newTable(c.v.d, c.v.g, k)
+	for _, l := range links {
+		if at, err := t.mismatch(l); err != nil {
+			return err
+		} else if at != 0 {
+			return mistake("the FAT", "the entry of cluster %d in copy %d is not what was written", at, k)
 		}
 	}
 	return nil

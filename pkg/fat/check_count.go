@@ -1,8 +1,6 @@
 package fat
 
 import (
-	"bytes"
-
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -48,15 +46,10 @@ func (c *checker) isBlank(r dev.Range) (bool, error) {
 		if _, err := c.d.ReadAt(buf[:n], off); err != nil {
 			return false, err
 		}
-		if !allZero(buf[:n]) {
+		if !dev.AllZero(buf[:n]) {
 			return false, nil
 		}
 		off += n
 	}
 	return true, nil
-}
-
-// allZero reports whether b holds zeros alone.
-func allZero(b []byte) bool {
-	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }

@@ -1,11 +1,8 @@
 package fat
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -41,19 +38,16 @@ func (c *checker) checkFAT(ctx context.Context, r *vol.Report) error {
 	return c.checkTail(r)
 }
 
-// readFATs compares the copies and loads the map from the one that counts, side
-// by side.
+// readFATs loads the map from the FAT that counts and compares the copies. All
+// are read once; only if they differ they are read again to see where.
 func (c *checker) readFATs(ctx context.Context) (diff []fatDiff, used *space.Map, load loadStats, err error) {
-	eg, ctx := errgroup.WithContext(ctx)
-	eg.Go(func() (err error) {
+	used, load, equal, err := loadCompared(ctx, c.d, c.g, c.fat, c.workers())
+	if err == nil && !equal {
 		diff, err = c.compareFats(ctx)
-		return err
-	})
-	eg.Go(func() (err error) {
-		used, load, err = loadMap(ctx, c.d, c.g, c.fat, 0)
-		return err
-	})
-	err = eg.Wait()
+	}
+	if equal {
+		c.stats.BytesRead += load.bytes * int64(c.g.Fats-1)
+	}
 	return diff, used, load, err
 }
 
@@ -110,12 +104,12 @@ func (c *checker) eachDiff(ctx context.Context, a, b int, fn func(off int64, wan
 			return err
 		}
 		c.stats.BytesRead += 2 * n
-		if bytes.Equal(x[:n], y[:n]) {
+		if entriesDiffer(c.g.Type, x[:n], y[:n]) < 0 {
 			continue
 		}
 		for s := int64(0); s < n; s += c.g.SectorSize {
 			e := min(s+c.g.SectorSize, n)
-			if !bytes.Equal(x[s:e], y[s:e]) {
+			if entriesDiffer(c.g.Type, x[s:e], y[s:e]) >= 0 {
 				if err := fn(off+s, x[s:e]); err != nil {
 					return err
 				}

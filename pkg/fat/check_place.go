@@ -198,7 +198,7 @@ func looksLike(g *Geometry, buf []byte) rootKind {
 		if e.isEnd() {
 			break
 		}
-		if n++; !e.isFree() && (e.isLong() && !longSlot(e).ordOK() || !e.isLong() && odd(g, e)) {
+		if n++; !e.isFree() && (e.isLong() && !longSlot(e).ordOK() || !e.isLong() && odd(g, e, plainShort(e.name()))) {
 			bad++
 		}
 	}

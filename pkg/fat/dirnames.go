@@ -2,10 +2,10 @@ package fat
 
 import "github.com/fatkit/fatkit/pkg/vol"
 
-// shortName looks at the 8.3 name in slot k.
-func (s *dirScan) shortName(k int, e dirEntry) {
+// shortName looks at the 8.3 name in slot k; plain is what plainShort says of it.
+func (s *dirScan) shortName(k int, e dirEntry, plain bool) {
 	n := e.name()
-	if plainShort(n) {
+	if plain {
 		if isDeviceName(n) {
 			s.note("short-device", k, 1, s.name(len(s.live)-1), "")
 		}
@@ -65,10 +65,10 @@ func nameID(i int32, long bool) int32 {
 	return id
 }
 
-// newNameTable is a table for all names of the directory, short and long ones
+// newNameTable is a table for all names of a directory, short and long ones
 // together. The long and the short name of one entry may be equal.
 func (s *dirScan) newNameTable() *vol.NameTable {
-	return vol.NewNameTable(2*len(s.live), foldUnit, func(id int32, dst []uint16) []uint16 {
+	return vol.NewNameTable(0, foldUnit, func(id int32, dst []uint16) []uint16 {
 		l := s.live[id/2]
 		if id%2 == 1 {
 			return s.longUnits(int(l.long), int(l.slot), dst)
@@ -82,16 +82,37 @@ func (s *dirScan) checkNames() {
 	if len(s.live) < 2 {
 		return
 	}
-	t := s.newNameTable()
+	s.names.Reset(2 * len(s.live))
 	for i := range s.live {
-		s.addNames(t, int32(i))
+		s.addNames(s.names, int32(i))
 	}
+}
+
+// hashShort is the hash of the 8.3 name n; plain is what plainShort says of it.
+func (s *dirScan) hashShort(n []byte, plain bool) uint32 {
+	if !plain {
+		var buf [12]uint16
+		return s.names.Hash(shortUnits(n, buf[:0]))
+	}
+	keys, sum, at := s.names.Keys(), uint64(0), 0
+	for i, b := range n[:11] {
+		if b == ' ' {
+			continue
+		}
+		if i == 8 {
+			sum += keys.Unit(at, '.')
+			at++
+		}
+		sum += keys.Unit(at, uint16(b)) // nothing in it has to be folded
+		at++
+	}
+	return keys.Sum(sum)
 }
 
 // addNames enters both names of an entry and reports what they collide with.
 func (s *dirScan) addNames(t *vol.NameTable, i int32) {
 	l := s.live[i]
-	other := t.Add(nameID(i, false))
+	other := t.AddHash(nameID(i, false), l.hash)
 	switch {
 	case other < 0:
 	case other%2 == 1: // the other's long name is the one that can be changed
@@ -102,7 +123,7 @@ func (s *dirScan) addNames(t *vol.NameTable, i int32) {
 	if l.long == l.slot {
 		return
 	}
-	if other = t.Add(nameID(i, true)); other >= 0 {
+	if other = t.AddHash(nameID(i, true), l.longHash); other >= 0 {
 		s.twice("name-twice", i, other/2)
 	}
 }

@@ -2,6 +2,9 @@ package fat
 
 import (
 	"fmt"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // scanNote is something that the slots of a directory show by themselves.
@@ -33,8 +36,10 @@ type labelAt struct {
 
 // liveEntry is a file or directory of a directory.
 type liveEntry struct {
-	slot int32
-	long int32 // its first long-name slot; slot itself where there is none
+	slot     int32
+	long     int32  // its first long-name slot; slot itself where there is none
+	hash     uint32 // of the short name, for the name table
+	longHash uint32
 }
 
 // dirScan is one directory as it was read: the slots, the entries in use, and
@@ -42,24 +47,38 @@ type liveEntry struct {
 type dirScan struct {
 	w      *walk
 	dir    int32
+	node   *dirNode
+	parent uint32 // first cluster of the directory above
 	buf    []byte
 	live   []liveEntry
 	notes  []scanNote
 	layout []layoutNote
 	labels []labelAt
 
-	run     longRun // the long name being gathered
-	odd     int     // entries that look like anything but entries
+	names   *vol.NameTable // of this scan and of those before it in its memory
+	run     longRun        // the long name being gathered
+	odd     int            // entries that look like anything but entries
 	garbage bool
 }
 
 // scan reads directory i and looks at every slot once.
 func (w *walk) scan(i int32) (*dirScan, error) {
-	buf, err := w.read(i)
-	if err != nil {
-		return nil, err
+	s := &dirScan{w: w}
+	return s, s.scan(i, w.dirs)
+}
+
+// scan is that of directory i of dirs, in the memory of what s scanned before.
+func (s *dirScan) scan(i int32, dirs []dirNode) (err error) {
+	w, d := s.w, &dirs[i]
+	*s = dirScan{w: w, dir: i, node: d, parent: dirs[d.parent].start, names: s.names,
+		buf: s.buf[:0], live: s.live[:0], notes: s.notes[:0], layout: s.layout[:0], labels: s.labels[:0]}
+	if s.buf, err = w.readNode(d, s.buf); err != nil {
+		return err
 	}
-	s := &dirScan{w: w, dir: i, buf: buf, live: make([]liveEntry, 0, len(buf)/entryLen/2)}
+	if s.names == nil && !w.quiet {
+		s.names = s.newNameTable()
+	}
+	s.live = slices.Grow(s.live, s.slots()/2)
 	end := s.slots()
 	for k := 0; k < s.slots(); k++ {
 		e := dirEntry(s.slot(k))
@@ -73,7 +92,7 @@ func (w *walk) scan(i int32) (*dirScan, error) {
 	if s.odd > 0 || s.isFile() {
 		if s.isGarbage() {
 			s.giveUp()
-			return s, nil
+			return nil
 		}
 	}
 	s.checkEnd(end)
@@ -83,7 +102,7 @@ func (w *walk) scan(i int32) (*dirScan, error) {
 	if !w.quiet {
 		s.checkNames()
 	}
-	return s, nil
+	return nil
 }
 
 func (s *dirScan) slots() int        { return len(s.buf) / entryLen }
@@ -158,7 +177,7 @@ func (s *dirScan) labelEntry(k int, e dirEntry) {
 		s.note("label-misplaced", k, 1, name, "%s", quote(name))
 		return
 	}
-	l := labelAt{slot: s.w.slotOff(s.dir, k), first: len(s.labels) == 0}
+	l := labelAt{slot: s.w.nodeSlotOff(s.node, k), first: len(s.labels) == 0}
 	copy(l.name[:], e.name())
 	s.labels = append(s.labels, l)
 	if !l.first {
@@ -196,12 +215,16 @@ func (s *dirScan) entry(k int, e dirEntry) {
 	l := liveEntry{slot: int32(k), long: int32(k)}
 	if s.run.n > 0 {
 		if s.finishRun(k, e) {
-			l.long = int32(s.run.from)
+			l.long, l.longHash = int32(s.run.from), s.run.hash
 		}
 		s.run = longRun{}
 	}
+	plain := plainShort(e.name())
+	if !s.w.quiet {
+		l.hash = s.hashShort(e.name(), plain)
+	}
 	s.live = append(s.live, l)
-	if odd(s.w.c.g, e) {
+	if odd(s.w.c.g, e, plain) {
 		s.odd++
 	}
 	if s.w.quiet {
@@ -219,14 +242,15 @@ func (s *dirScan) entry(k int, e dirEntry) {
 	if why := badTime(e); why != "" {
 		s.note("time-invalid", k, 1, s.name(len(s.live)-1), "%s", why)
 	}
-	s.shortName(k, e)
+	s.shortName(k, e, plain)
 }
 
 // odd reports whether a slot does not look like a directory entry at all: a name
 // that no system writes, a first cluster that no volume has, or attributes that
-// no entry has together with lower case, which is what text looks like.
-func odd(g *Geometry, e dirEntry) bool {
-	if n := e.name(); !plainShort(n) && !isDotName(n) {
+// no entry has together with lower case, which is what text looks like. plain is
+// what plainShort says of its name.
+func odd(g *Geometry, e dirEntry, plain bool) bool {
+	if n := e.name(); !plain && !isDotName(n) {
 		lower := false
 		for i, b := range n {
 			switch classifyShort(b, i) {
@@ -247,7 +271,7 @@ func odd(g *Geometry, e dirEntry) bool {
 // isFile: the entry has the size of a file that fits the clusters, and there is
 // not one dot entry: nothing but the attribute says directory.
 func (s *dirScan) isFile() bool {
-	d := &s.w.dirs[s.dir]
+	d := s.node
 	if d.size == 0 || s.hasDot(0) || s.hasDot(1) {
 		return false
 	}
@@ -278,7 +302,7 @@ func (s *dirScan) isGarbage() bool {
 		if e.isEnd() || e.isFree() || e.isLong() && longSlot(e).ordOK() {
 			continue
 		}
-		if all++; odd(s.w.c.g, e) {
+		if all++; odd(s.w.c.g, e, plainShort(e.name())) {
 			strange++
 		}
 	}
@@ -288,7 +312,7 @@ func (s *dirScan) isGarbage() bool {
 // giveUp forgets what was seen: the directory is no directory.
 func (s *dirScan) giveUp() {
 	n := len(s.live)
-	s.garbage, s.live, s.notes, s.labels, s.layout = true, nil, nil, nil, nil
+	s.garbage, s.live, s.notes, s.labels, s.layout = true, s.live[:0], s.notes[:0], s.labels[:0], s.layout[:0]
 	if s.isRoot() {
 		return // root-garbage
 	}
@@ -309,8 +333,7 @@ func (s *dirScan) checkDots() {
 	if !s.hasDot(0) || !s.hasDot(1) {
 		s.layout = append(s.layout, layoutNote{dir: s.dir, slug: "dots-missing"})
 	}
-	d := &s.w.dirs[s.dir]
-	parent := s.w.dirs[d.parent].start
+	d, parent := s.node, s.parent
 	if d.parent == 0 {
 		parent = 0 // [FAT] .. of a directory in the root holds 0
 	}
@@ -344,7 +367,7 @@ func (s *dirScan) checkEnd(end int) {
 		return
 	}
 	per := int(s.w.c.g.ClusterSize() / entryLen)
-	if spare := (s.slots() - end) / per; spare > 0 && s.w.dirs[s.dir].start != 0 && s.slots() > per {
+	if spare := (s.slots() - end) / per; spare > 0 && s.node.start != 0 && s.slots() > per {
 		s.note("directory-spare", end, 1, "", "%d clusters", spare)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -25,29 +27,127 @@ type loadStats struct {
 // for the bitmap of a 4 TB card while it read sector by sector, each waiting
 // for the one before, and 2.5 s with plugged readahead in the window that the
 // device states. The FAT is FAT's bitmap, 32 times as long, so here it matters
-// more: one run, read in windows, the next one under way while this one is
-// decoded. What the image file says is a hole is free without being read, so
+// more: one run, a window read ahead, decoded by all cores in pieces as they
+// come. What the image file says is a hole is free without being read, so
 // the FAT of a fresh sparse image costs next to nothing.
 func loadMap(ctx context.Context, d dev.Device, g *Geometry, copy int, window int64) (*space.Map, loadStats, error) {
-	l := mapLoader{g: g, m: space.NewMap(g.Clusters), base: g.FatOff(copy)}
-	var stats loadStats
-	if g.Type == FAT12 {
-		// Its entries cross bytes, and all of them are 6 KiB.
-		b := make([]byte, g.entryBytes())
-		if _, err := d.ReadAt(b, l.base); err != nil {
-			return nil, stats, err
-		}
+	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy, workers: runtime.GOMAXPROCS(0)}
+	stats, err := l.load(ctx, window)
+	return l.m, stats, err
+}
+
+// loadCompared is loadMap with so many workers that also compares the other FATs
+// with the one it loads, and tells whether they say the same: the reserved bits of
+// FAT32 do not count.
+func loadCompared(ctx context.Context, d dev.Device, g *Geometry, copy, workers int) (*space.Map, loadStats, bool, error) {
+	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy, compare: true, workers: workers}
+	stats, err := l.load(ctx, 0)
+	return l.m, stats, !l.differ.Load(), err
+}
+
+// mapLoader decodes a FAT into a map.
+type mapLoader struct {
+	d       dev.Device
+	g       *Geometry
+	m       *space.Map
+	copy    int // which FAT
+	compare bool
+	workers int
+
+	bad    atomic.Uint32 // clusters marked so
+	differ atomic.Bool   // other FATs do, where compare is set
+}
+
+func (l *mapLoader) load(ctx context.Context, window int64) (loadStats, error) {
+	// Entries 0 and 1, and all of a FAT12, whose entries cross bytes, and which
+	// are 6 KiB: these are read at once.
+	entry := int64(l.g.Type) / 8
+	head := dev.Range{Off: l.g.FatOff(l.copy), Len: firstCluster * entry}
+	if l.g.Type == FAT12 {
+		head.Len = l.g.entryBytes()
+	}
+	b := make([]byte, head.Len)
+	if _, err := l.d.ReadAt(b, head.Off); err != nil {
+		return loadStats{}, err
+	}
+	if err := l.compareWith(head, b, make([]byte, head.Len)); err != nil {
+		return loadStats{}, err
+	}
+	if l.g.Type == FAT12 {
 		l.load12(b)
-		return l.m, loadStats{bytes: int64(len(b)), reads: 1, bad: l.bad}, nil
+		return loadStats{bytes: head.Len, reads: 1, bad: l.bad.Load()}, nil
 	}
-	entry := int64(g.Type) / 8
-	run := dev.Range{Off: l.base + firstCluster*entry, Len: int64(g.Clusters) * entry}
-	rs, err := dev.ReadRuns(ctx, wholeHoles{d}, []dev.Range{run}, dev.ReadOptions{Window: window, Holes: true}, l.piece)
-	stats = loadStats{bytes: rs.Bytes, reads: rs.Reads, window: rs.Readahead, bad: l.bad}
-	if err != nil {
-		return nil, stats, err
+	run := dev.Range{Off: head.End(), Len: int64(l.g.Clusters) * entry}
+	workers := l.workers
+	if l.g.Type != FAT32 { // it is small
+		workers = 1
 	}
-	return l.m, stats, nil
+	rs, err := dev.ReadRunsWide(ctx, wholeHoles{l.d}, []dev.Range{run}, dev.ReadOptions{Window: window, Holes: true}, workers, l.worker)
+	return loadStats{bytes: rs.Bytes, reads: rs.Reads, window: rs.Readahead, bad: l.bad.Load()}, err
+}
+
+// worker is one of those that share the FAT.
+func (l *mapLoader) worker() func(dev.Range, []byte) error {
+	var other []byte
+	return func(r dev.Range, b []byte) error {
+		if l.compare && int64(len(other)) < min(r.Len, comparePiece) {
+			other = make([]byte, min(r.Len, comparePiece))
+		}
+		if err := l.compareWith(r, b, other); err != nil {
+			return err
+		}
+		switch {
+		case b == nil: // a hole: the map starts out free
+		case l.g.Type == FAT32:
+			l.load32(uint32((r.Off-l.g.FatOff(l.copy))/4)-firstCluster, b)
+		default:
+			l.load16(uint32((r.Off-l.g.FatOff(l.copy))/2)-firstCluster, b)
+		}
+		return nil
+	}
+}
+
+// comparePiece is how much is read of another FAT at a time, in bytes.
+const comparePiece = 256 << 10
+
+// compareWith compares the other FATs with b, which is r of the one that is loaded,
+// or with a hole, if that is asked for. It reads into buf.
+func (l *mapLoader) compareWith(r dev.Range, b, buf []byte) error {
+	if !l.compare || l.differ.Load() {
+		return nil
+	}
+	for k := range l.g.Fats {
+		if k == l.copy {
+			continue
+		}
+		same, err := l.same(dev.Range{Off: r.Off + l.g.FatOff(k) - l.g.FatOff(l.copy), Len: r.Len}, b, buf)
+		if err != nil {
+			return err
+		}
+		if !same {
+			l.differ.Store(true)
+		}
+	}
+	return nil
+}
+
+// same tells whether the bytes r of the device are b, or zeros where b is nil.
+func (l *mapLoader) same(r dev.Range, b, buf []byte) (bool, error) {
+	if b == nil {
+		at, err := dataIn(l.d, r, l.g.Type)
+		return at < 0, err
+	}
+	for len(b) > 0 {
+		n := min(len(b), len(buf))
+		if _, err := l.d.ReadAt(buf[:n], r.Off); err != nil {
+			return false, err
+		}
+		if entriesDiffer(l.g.Type, buf[:n], b[:n]) >= 0 {
+			return false, nil
+		}
+		b, r.Off = b[n:], r.Off+int64(n)
+	}
+	return true, nil
 }
 
 // wholeHoles is a device whose holes begin and end at sectors, so that none
@@ -64,27 +164,6 @@ func (w wholeHoles) NextData(off int64) dev.Range {
 	return dev.Range{Off: start, Len: min(vol.RoundUp(r.End(), sector), w.Size()) - start}
 }
 
-// mapLoader decodes pieces of a FAT into a map.
-type mapLoader struct {
-	g    *Geometry
-	m    *space.Map
-	base int64 // where the FAT starts
-	bad  uint32
-}
-
-// piece takes the bytes r of the device; nil is a hole.
-func (l *mapLoader) piece(r dev.Range, b []byte) error {
-	if b == nil {
-		return nil // the map starts out free
-	}
-	if l.g.Type == FAT32 {
-		l.load32(uint32((r.Off-l.base)/4)-firstCluster, b)
-	} else {
-		l.load16(uint32((r.Off-l.base)/2)-firstCluster, b)
-	}
-	return nil
-}
-
 // Two entries of a FAT32 in a word.
 const (
 	pairMask = entryMask | entryMask<<32
@@ -94,18 +173,51 @@ const (
 )
 
 // load32 decodes FAT32 entries from unit u on, 64 at a time where they fill a
-// word of the map.
+// word of the map. Words that are begun or ended by another piece are shared with
+// whoever has that.
 func (l *mapLoader) load32(u uint32, b []byte) {
+	if u%64 != 0 {
+		n := min(len(b)/4, int(64-u%64))
+		l.part32(u, b[:4*n])
+		u, b = u+uint32(n), b[4*n:]
+	}
 	words := l.m.Words()
-	for ; u%64 != 0 && len(b) >= 4; u, b = u+1, b[4:] {
-		l.entry(u, binary.LittleEndian.Uint32(b)&entryMask)
+	for len(b) >= freePiece {
+		p := b[:freePiece]
+		if !dev.AllZero(p) {
+			for i := 0; i < freePiece; i += 256 {
+				words[u/64+uint32(i/256)] = l.word32((*[256]byte)(p[i:]))
+			}
+		}
+		u, b = u+freePiece/4, b[freePiece:]
 	}
 	for ; len(b) >= 256; u, b = u+64, b[256:] {
 		words[u/64] = l.word32((*[256]byte)(b))
 	}
-	for ; len(b) >= 4; u, b = u+1, b[4:] {
-		l.entry(u, binary.LittleEndian.Uint32(b)&entryMask)
+	if len(b) >= 4 {
+		l.part32(u, b)
 	}
+}
+
+// freePiece is how many bytes of a FAT32 are looked at together, to see whether
+// all of it is free; a multiple of 256.
+const freePiece = 4096
+
+// part32 decodes entries of one word.
+func (l *mapLoader) part32(u uint32, b []byte) {
+	var word uint64
+	bad := uint32(0)
+	for i := uint32(0); len(b) >= 4; i, b = i+1, b[4:] {
+		switch binary.LittleEndian.Uint32(b) & entryMask {
+		case entryFree:
+			continue
+		case entryBad:
+			bad++
+		}
+		word |= 1 << ((u + i) % 64)
+	}
+	atomic.OrUint64(&l.m.Words()[u/64], word)
+	l.bad.Add(bad)
 }
 
 func (l *mapLoader) entry(u, v uint32) {
@@ -113,7 +225,7 @@ func (l *mapLoader) entry(u, v uint32) {
 		l.m.Set(u)
 	}
 	if v == entryBad {
-		l.bad++
+		l.bad.Add(1)
 	}
 }
 
@@ -132,7 +244,7 @@ func (l *mapLoader) word32(b *[256]byte) uint64 {
 	if good != pairTop {
 		for i := 0; i < 256; i += 4 {
 			if binary.LittleEndian.Uint32(b[i:])&entryMask == entryBad {
-				l.bad++
+				l.bad.Add(1)
 			}
 		}
 	}
@@ -230,6 +342,7 @@ func entriesDiffer(t Type, a, b []byte) int {
 // where it is, or -1.
 func dataIn(d dev.Device, r dev.Range, t Type) (int64, error) {
 	var b, zeros []byte
+	d = wholeHoles{d}
 	for !r.Empty() {
 		data := d.NextData(r.Off).Intersect(r)
 		if data.Empty() {

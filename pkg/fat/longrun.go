@@ -1,8 +1,10 @@
 package fat
 
-import "github.com/fatkit/fatkit/pkg/vol"
+import (
+	"slices"
 
-import "slices"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
 
 // longRun is a long name being gathered: slots from … from+n-1, which stand
 // directly before the slot that is looked at.
@@ -13,6 +15,7 @@ type longRun struct {
 	broken  string // what is out of sequence, "" for nothing
 	fields  int    // slots with a type or a cluster
 	sums    bool   // not all slots have the same checksum
+	hash    uint32 // of the whole name, set by longName
 }
 
 // longSlot takes a slot of a long name. [FAT] "Long Directory Entries": the
@@ -158,17 +161,27 @@ func (s *dirScan) longName(k int, e dirEntry) bool {
 		s.note("lfn-too-long", r.from, r.n, s.shortOf(e), "%d units", len(u))
 		return false
 	}
-	if !s.padded(r.from) {
+	if end := len(u) - (r.n-1)*ldirChars; end < ldirChars && !s.padded(r.from, end) {
 		s.note("lfn-padding", r.from, 1, decodeUnits(u), "")
 	}
+	keys, sum, all := s.names.Keys(), uint64(0), uint16(0)
 	for i, c := range u {
-		if c < 0x80 && badLongUnit(c) {
+		if badLongUnit(c) {
+			r.hash = s.names.Hash(u)
 			s.note("lfn-illegal", r.from, r.n, decodeUnits(u), "unit %#04x in place %d", c, i+1)
 			return true
 		}
+		all |= c
+		if c-'a' < 26 {
+			c -= 'a' - 'A'
+		}
+		sum += keys.Unit(i, c)
 	}
-	if i := vol.LoneSurrogate(u); i >= 0 {
-		s.note("lfn-surrogate", r.from, r.n, decodeUnits(u), "unit %#04x in place %d", u[i], i+1)
+	if r.hash = keys.Sum(sum); all >= 0x80 {
+		r.hash = s.names.Hash(u)
+		if i := vol.LoneSurrogate(u); i >= 0 {
+			s.note("lfn-surrogate", r.from, r.n, decodeUnits(u), "unit %#04x in place %d", u[i], i+1)
+		}
 	}
 	if c := u[len(u)-1]; c == '.' || c == ' ' {
 		s.note("lfn-trailing", r.from, r.n, decodeUnits(u), "")
@@ -176,17 +189,15 @@ func (s *dirScan) longName(k int, e dirEntry) bool {
 	return true
 }
 
-// padded reports whether all units behind the terminator are FFFF, in the slot
-// that holds the end of the name.
-func (s *dirScan) padded(k int) bool {
+// padded reports whether all units of slot k behind the terminator, which is
+// unit end, are FFFF.
+func (s *dirScan) padded(k, end int) bool {
 	var u [ldirChars]uint16
 	longSlot(s.slot(k)).units(&u)
-	ended := false
-	for _, c := range u {
-		if ended && c != 0xFFFF {
+	for _, c := range u[end+1:] {
+		if c != 0xFFFF {
 			return false
 		}
-		ended = ended || c == 0
 	}
 	return true
 }

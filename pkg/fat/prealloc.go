@@ -36,7 +36,7 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 	if err := c.run(ctx, o); err != nil {
 		return nil, err
 	}
-	res := &vol.PreallocResult{ClustersAllocated: uint64(count(c.taken))}
+	res := &vol.PreallocResult{ClustersAllocated: uint64(count(c.taken)), Stale: !r.FillZero && len(c.taken) > 0}
 	for _, f := range r.Files {
 		g, err := c.file(f.Path, false)
 		if err != nil {

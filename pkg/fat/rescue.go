@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -202,7 +203,7 @@ func (c *checker) rootSlots(p *linkRepair, n int) ([]int, error) {
 	}
 	// Behind the end only where nothing is hidden there: it would come to light.
 	end := endOf(buf)
-	blank := allZero(buf[end*entryLen:])
+	blank := dev.AllZero(buf[end*entryLen:])
 	var slots []int
 	for k := 0; k*entryLen < len(buf) && len(slots) < n; k++ {
 		if k < end && dirEntry(buf[k*entryLen:]).isFree() || k >= end && blank {

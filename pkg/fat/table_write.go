@@ -229,7 +229,12 @@ func (q tablePart) encode32(b []byte) {
 		put32(b[4*n:], q.next)
 	}
 	b = b[:4*n]
-	for v := q.first + q.i + 1; len(b) >= 4; v, b = v+1, b[4:] {
+	v := q.first + q.i + 1
+	for pair := uint64(v) | uint64(v+1)<<32; len(b) >= 8; v, b, pair = v+2, b[8:], pair+2*pairLow {
+		old := binary.LittleEndian.Uint64(b)
+		binary.LittleEndian.PutUint64(b, old&^pairMask|pair)
+	}
+	if len(b) >= 4 {
 		put32(b, v)
 	}
 }
@@ -283,7 +288,11 @@ func (t *table) rising(c, n uint32) (uint32, error) {
 		return 0, err
 	}
 	n = min(n, uint32(len(b)/4))
-	for i := range n {
+	i, pair := uint32(0), uint64(c+1)|uint64(c+2)<<32
+	for ; i+2 <= n && binary.LittleEndian.Uint64(b[4*i:])&pairMask == pair; i += 2 {
+		pair += 2 * pairLow
+	}
+	for ; i < n; i++ {
 		if binary.LittleEndian.Uint32(b[4*i:])&entryMask != c+i+1 {
 			return i, nil
 		}

@@ -2,12 +2,9 @@ package fat
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sort"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -51,7 +48,7 @@ type twiceDir struct {
 // cluster, a node a directory, and a batch of directory contents.
 //
 // Only a cluster that is claimed twice starts the search for its owners
-// (links.go): nothing is kept for each cluster to name them.
+// (owners.go): nothing is kept for each cluster to name them.
 type walk struct {
 	c       *checker
 	tab     *table
@@ -77,7 +74,7 @@ type walk struct {
 	chains, sound     uint64
 	bytesRead         int64
 	progress          func(done, total int64)
-	done              int64
+	done, total       int64 // clusters, for progress
 	lastDir           int32 // of path; 0 for none
 	lastPath          string
 }
@@ -88,6 +85,7 @@ func newWalk(c *checker, t *table, used *space.Map) *walk {
 
 // run walks the whole tree.
 func (w *walk) run(ctx context.Context) error {
+	w.total = int64(w.used.CountUsed())
 	if err := w.addRoot(); err != nil || w.rootBroken {
 		return err
 	}
@@ -99,13 +97,10 @@ func (w *walk) descend(ctx context.Context, level []int32) error {
 	for len(level) > 0 {
 		sort.Slice(level, func(i, j int) bool { return w.dirs[level[i]].start < w.dirs[level[j]].start })
 		from := int32(len(w.dirs))
-		for len(level) > 0 {
-			n := w.batch(level)
-			if err := w.runBatch(ctx, level[:n]); err != nil {
-				return err
-			}
-			level = level[n:]
+		if err := w.runLevel(ctx, level); err != nil {
+			return err
 		}
+		level = level[:0]
 		for i := from; i < int32(len(w.dirs)); i++ {
 			level = append(level, i)
 		}
@@ -142,26 +137,10 @@ func (w *walk) addRoot() error {
 // tooLong reports whether a directory of n clusters is more than is read.
 func (w *walk) tooLong(n uint32) bool { return int64(n)*w.c.g.ClusterSize() > maxDirBytes }
 
-// Directories are read in batches of at most this many, and bytes.
-const (
-	batchDirs  = 256
-	batchBytes = 4 << 20
-)
+// dirBytes is how much of directory i is read.
+func (w *walk) dirBytes(i int32) int64 { return w.nodeBytes(&w.dirs[i]) }
 
-// batch is how many directories of the level are read together.
-func (w *walk) batch(level []int32) int {
-	var sum int64
-	for i, d := range level {
-		if sum += w.dirBytes(d); i >= batchDirs || i > 0 && sum > batchBytes {
-			return i
-		}
-	}
-	return len(level)
-}
-
-// dirBytes is how much of a directory is read.
-func (w *walk) dirBytes(i int32) int64 {
-	d := &w.dirs[i]
+func (w *walk) nodeBytes(d *dirNode) int64 {
 	if d.start == 0 {
 		return w.c.g.RootBytes()
 	}
@@ -172,56 +151,13 @@ func (w *walk) dirBytes(i int32) int64 {
 	return min(n, maxDirBytes)
 }
 
-// runBatch reads and scans directories side by side, then takes in what they
-// hold one after another, so that the result does not depend on timing.
-func (w *walk) runBatch(ctx context.Context, batch []int32) error {
-	plug := dev.NewPlug(w.c.d, 0)
-	for _, i := range batch {
-		if err := w.ranges(i, func(r dev.Range) error { plug.Add(r); return nil }); err != nil {
-			return err
-		}
-	}
-	for _, r := range plug.Unplug() {
-		w.c.d.Readahead(r)
-	}
-	scans := make([]*dirScan, len(batch))
-	eg, ctx := errgroup.WithContext(ctx)
-	eg.SetLimit(w.workers())
-	for k, i := range batch {
-		eg.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			s, err := w.scan(i)
-			scans[k] = s
-			return err
-		})
-	}
-	if err := eg.Wait(); err != nil {
-		return err
-	}
-	for _, s := range scans {
-		if err := w.take(s); err != nil {
-			return err
-		}
-	}
-	if w.progress != nil {
-		w.progress(w.done, int64(w.used.CountUsed()))
-	}
-	return nil
-}
-
-func (w *walk) workers() int {
-	if w.c.o.Workers > 0 {
-		return w.c.o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
 // ranges calls fn with the bytes of directory i, in order, up to the limit.
 func (w *walk) ranges(i int32, fn func(dev.Range) error) error {
-	left := w.dirBytes(i)
-	d := &w.dirs[i]
+	return w.nodeRanges(&w.dirs[i], fn)
+}
+
+func (w *walk) nodeRanges(d *dirNode, fn func(dev.Range) error) error {
+	left := w.nodeBytes(d)
 	if d.start == 0 {
 		return fn(dev.Range{Off: w.c.g.RootOff(), Len: left})
 	}
@@ -239,9 +175,12 @@ func (w *walk) ranges(i int32, fn func(dev.Range) error) error {
 }
 
 // read is the contents of directory i.
-func (w *walk) read(i int32) ([]byte, error) {
-	buf := make([]byte, 0, w.dirBytes(i))
-	err := w.ranges(i, func(r dev.Range) error {
+func (w *walk) read(i int32) ([]byte, error) { return w.readNode(&w.dirs[i], nil) }
+
+// readNode is the contents of a directory, in buf if it is large enough.
+func (w *walk) readNode(d *dirNode, buf []byte) ([]byte, error) {
+	buf = slices.Grow(buf[:0], int(w.nodeBytes(d)))
+	err := w.nodeRanges(d, func(r dev.Range) error {
 		n := len(buf)
 		buf = buf[:n+int(r.Len)]
 		_, err := w.c.d.ReadAt(buf[n:], r.Off)
@@ -252,9 +191,10 @@ func (w *walk) read(i int32) ([]byte, error) {
 
 // slotOff is where slot k of directory i lies, bytes from the start of the
 // volume.
-func (w *walk) slotOff(i int32, k int) int64 {
+func (w *walk) slotOff(i int32, k int) int64 { return w.nodeSlotOff(&w.dirs[i], k) }
+
+func (w *walk) nodeSlotOff(d *dirNode, k int) int64 {
 	left := int64(k) * entryLen
-	d := &w.dirs[i]
 	if d.start == 0 {
 		return w.c.g.RootOff() + left
 	}

@@ -1,7 +1,5 @@
 package lfs
 
-import "strings"
-
 // dir makes a directory.
 func (m *builder) dir(parent *built, name string) *built {
 	m.t.Helper()
@@ -64,7 +62,9 @@ func (x *built) enter(name string, ino uint32, kind byte) {
 // hash is that of a name in x.
 func (x *built) hash(name string) uint32 {
 	if x.node.flags()&flagCasefold != 0 {
-		name = strings.ToLower(name)
+		if folded, ok := foldName(nil, []byte(name)); ok { // TestCheckStock has it from Linux
+			return nameHash(folded)
+		}
 	}
 	return nameHash([]byte(name))
 }

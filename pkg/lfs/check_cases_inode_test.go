@@ -79,7 +79,7 @@ func inodeTreeDamages() []damage {
 		}}
 	}
 	return []damage{
-		{slug: "inode-unreachable", more: "inode-links inode-name", do: func(l *lab) vol.Location {
+		{slug: "inode-unreachable", more: "inode-links", do: func(l *lab) vol.Location {
 			// Its only name leads to another file.
 			l.root.editEntry("inline", func(d dentryBlock, i int) { setIno(d, i, l.at["plain"].ino) })
 			return vol.Location{Cluster: l.at["inline"].addr}

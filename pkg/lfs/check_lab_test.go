@@ -226,11 +226,17 @@ func TestSharedBlocks(t *testing.T) {
 // and not everything kept.
 func TestManyFindings(t *testing.T) {
 	w := newWalk(t.Context(), nil, &state{g: &Geometry{BlockSize: minBlock, MainSegments: 1}}, nil, make([]byte, 16))
-	for range 3 * maxNotes {
-		w.note(note{slug: "inode-time", inode: -1})
+	h := newHarvest(w)
+	for range 3 {
+		h.reset()
+		for range maxNotes + 1 {
+			h.note(note{slug: "inode-time", inode: -1})
+		}
+		h.note(note{slug: "inode-links", inode: -1})
+		w.takeNotes(h, 0)
+		h.full = w.full
 	}
-	w.note(note{slug: "inode-links", inode: -1})
-	if len(w.notes) != maxNotes+1 || w.noted["inode-time"] != 3*maxNotes || !w.enough("inode-time") || w.enough("inode-links") {
+	if len(w.notes) != maxNotes+3 || w.noted["inode-time"] != 3*(maxNotes+1) || !h.enough("inode-time") || h.enough("inode-links") {
 		t.Errorf("%d notes are kept of %v", len(w.notes), w.noted)
 	}
 }

@@ -91,10 +91,14 @@ func TestCheckPeer(t *testing.T) {
 	tree, files, dirs := peerTree(t)
 	for _, args := range []string{
 		"", "-O extra_attr,inode_checksum,sb_checksum", "-O extra_attr,flexible_inline_xattr,inode_crtime", "-O extra_attr,inode_checksum,project_quota",
-		"-O extra_attr,compression", "-O encrypt,verity", "-O quota", "-O casefold -C utf8:strict", "-s 2 -z 2", "-s 4", "-i", "-o 20", "-l label -r",
+		"-O extra_attr,compression", "-O encrypt,verity", "-O quota", "-O casefold -C utf8:strict", "-s 2 -z 2", "-s 4", "-i", "-o 20", "-l label -r", "-O ro", "-O ro,extra_attr,compression",
 	} {
 		t.Run(args, func(t *testing.T) {
 			path := made(t, 256<<20, strings.Fields("-q "+args)...)
+			mountable := "rw"
+			if strings.Contains(args, "-O ro") {
+				mountable = "ro"
+			}
 			if rows, why, res, scan := judge(t, path); rows != "" || why != "" || res.Stats.Files != 0 {
 				t.Errorf("new: found %q, %+v", found(res), scan)
 			}
@@ -108,7 +112,7 @@ func TestCheckPeer(t *testing.T) {
 				// sload.f2fs 1.15 writes pages of large files where attributes are.
 				rows = strings.TrimPrefix(rows, "xattr-magic")
 			}
-			if rows != "" || why != "" || scan.Mountable != "rw" {
+			if rows != "" || why != "" || scan.Mountable != mountable {
 				t.Errorf("filled: found %q, %+v", found(res), scan)
 			}
 			if res.Stats.Files != files || res.Stats.Directories != dirs {

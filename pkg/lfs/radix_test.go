@@ -21,7 +21,7 @@ func TestSortByKey(t *testing.T) {
 			}
 			want := slices.Clone(got)
 			slices.SortStableFunc(want, func(a, b item) int { return int(int64(a.key) - int64(b.key)) })
-			sortByKey(got, func(x *item) uint32 { return x.key })
+			sortByKey(got, nil, func(x *item) uint32 { return x.key })
 			if !slices.Equal(got, want) {
 				t.Errorf("%d items with bits %#x are in another order", n, mask)
 			}
@@ -31,23 +31,23 @@ func TestSortByKey(t *testing.T) {
 
 // BenchmarkSortPointers sorts a full batch of pointers beside the usual way.
 func BenchmarkSortPointers(b *testing.B) {
-	ps := make([]pointer, maxPointers)
+	ps := make([]run, 1<<18)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	fill := func() {
 		for i := range ps {
-			ps[i] = pointer{addr: rnd.Uint32() >> 10}
+			ps[i] = run{addr: rnd.Uint32() >> 10}
 		}
 	}
 	b.Run("by key", func(b *testing.B) {
 		for b.Loop() {
 			fill()
-			sortByKey(ps, func(p *pointer) uint32 { return p.addr })
+			sortByKey(ps, nil, func(p *run) uint32 { return p.addr })
 		}
 	})
 	b.Run("by comparing", func(b *testing.B) {
 		for b.Loop() {
 			fill()
-			slices.SortFunc(ps, func(a, b pointer) int { return int(int64(a.addr) - int64(b.addr)) })
+			slices.SortFunc(ps, func(a, b run) int { return int(int64(a.addr) - int64(b.addr)) })
 		}
 	})
 }

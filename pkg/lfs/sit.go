@@ -29,6 +29,17 @@ func newSegments(g *Geometry) *segments {
 	return &segments{count: make([]uint16, g.MainSegments), kind: make([]byte, g.MainSegments), valid: space.NewSparse(g.MainBlocks())}
 }
 
+// segment is which blocks of a segment are valid, the first one the lowest bit;
+// nil where none is.
+func (t *segments) segment(segno uint32) []uint64 {
+	const words, perPage = segmentBlocks / 64, uint32(len(space.Page{})) * 64 / segmentBlocks
+	p := t.valid.Page(int(segno / perPage))
+	if p == nil {
+		return nil
+	}
+	return p[segno%perPage*words:][:words]
+}
+
 // take notes one entry.
 func (t *segments) take(segno uint32, e sitEntry) {
 	t.count[segno], t.kind[segno] = uint16(e.count()), byte(e.kind())

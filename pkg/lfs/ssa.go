@@ -1,169 +1,187 @@
 package lfs
 
 import (
-	"context"
+	"encoding/binary"
+	"sync/atomic"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
 
-// maxPointers is how many pointers are gathered before they are held against
-// SSA: in order of segment each summary block is read once for a batch, however
-// a file is scattered. Sorting them takes as much memory again, and one batch is
-// compared while the next is gathered.
-const maxPointers = 1 << 18
+const (
+	// summaryPiece is how many bytes of SSA are read at once. What is near each
+	// other in one piece of a sweep mostly leads to few segments, and those are
+	// near each other, too.
+	summaryPiece = 64 << 10
+	// maxSummaries is how much of SSA is kept, if that is all of it: enough for a
+	// volume of 8 GiB. Of a larger one a file that is scattered all over it has
+	// each summary read once for a piece.
+	maxSummaries = 16 << 20
+)
 
-// summaryGap is how many bytes between two summaries are read with them.
-const summaryGap = 64 << 10
+// summaryBits are those that a summary has in a word that is read from where it
+// starts.
+const summaryBits = 1<<(8*summaryLen) - 1
 
-// point has a pointer held against the summary of its block.
-func (w *walk) point(p pointer) {
-	if w.g.ReadOnly() {
-		return // there is no SSA
+// compare holds what a piece of nodes leads to against SIT and SSA.
+func (h *harvest) compare() error {
+	err := h.compareRuns(h.nodeRuns, summaryNode)
+	if err == nil {
+		err = h.compareRuns(h.dataRuns, summaryData)
 	}
-	if w.pointers == nil {
-		// As many as there will be, up to a batch and what one node adds.
-		blocks := min(w.sit.valid.CountUsed(), maxPointers)
-		w.pointers = make([]pointer, 0, int(blocks)+w.g.per().nodeSlots()+1)
+	if err == nil {
+		err = h.compareRuns(h.pageRuns, summaryData)
 	}
-	w.pointers = append(w.pointers, p)
+	return err
 }
 
-// flushFull has a batch compared that is full. A node adds as many as it has
-// slots, which is the most that a batch is longer.
-func (w *walk) flushFull() error {
-	if len(w.pointers) < maxPointers {
-		return nil
+// compareRuns goes segment by segment, so that each summary is looked for once
+// for a piece, however a file is scattered.
+func (h *harvest) compareRuns(rs []run, kind byte) error {
+	g := h.w.g
+	sortByKey(rs, &h.spare, func(r *run) uint32 { return g.SegmentOf(r.addr) })
+	for len(rs) > 0 {
+		segno, n := g.SegmentOf(rs[0].addr), 1
+		for n < len(rs) && g.SegmentOf(rs[n].addr) == segno {
+			n++
+		}
+		h.compareValid(segno, rs[:n])
+		if !g.ReadOnly() { // there is no SSA
+			if err := h.compareSegment(segno, rs[:n], kind); err != nil {
+				return err
+			}
+		}
+		rs = rs[n:]
 	}
-	return w.flushPointers()
-}
-
-// flushPointers has what was gathered compared, beside what comes next.
-func (w *walk) flushPointers() error {
-	if err := w.awaitSummaries(); err != nil {
-		return err
-	}
-	c := &comparison{ctx: w.ctx, d: w.d, g: w.g, s: w.s, ps: w.pointers, done: make(chan error, 1)}
-	w.pointers, w.spare = w.spare[:0], nil
-	w.comparing = c
-	if w.alone {
-		c.done <- c.run()
-		return w.awaitSummaries()
-	}
-	go func() { c.done <- c.run() }()
 	return nil
 }
 
-// awaitSummaries takes over what the comparison under way found, if there is
-// one. Every one that was begun is awaited, whatever else happens.
-func (w *walk) awaitSummaries() error {
-	c := w.comparing
-	if c == nil {
-		return nil
-	}
-	err := <-c.done
-	w.comparing, w.spare = nil, c.ps
-	w.bytesRead += c.bytesRead
-	for _, n := range c.notes {
-		w.note(n)
-	}
-	w.noted["ssa-entry"] += c.more
-	return err
-}
-
-// comparison holds a batch of pointers against SSA.
-type comparison struct {
-	ctx       context.Context
-	d         dev.Device
-	g         *Geometry
-	s         *state
-	ps        []pointer
-	notes     []note
-	more      int // entries that differ beyond maxNotes
-	bytesRead int64
-	done      chan error
-}
-
-// segmentPointers are the pointers into one segment.
-type segmentPointers struct {
-	segno uint32
-	ps    []pointer
-}
-
-// run compares segment by segment. The summary of a segment that a log writes
-// to is in the checkpoint pack; of a node log that was cut off it is nowhere,
-// and the nodes speak for themselves.
-func (c *comparison) run() error {
-	sortByKey(c.ps, func(p *pointer) uint32 { return c.g.SegmentOf(p.addr) })
-	plug := dev.NewPlug(c.d, c.g.window(c.d, 0))
-	plug.Gap = summaryGap
-	var groups []segmentPointers
-	for i := 0; i < len(c.ps); {
-		segno := c.g.SegmentOf(c.ps[i].addr)
-		end := i
-		for end < len(c.ps) && c.g.SegmentOf(c.ps[end].addr) == segno {
-			end++
+// compareValid looks whether SIT has the blocks as valid.
+func (h *harvest) compareValid(segno uint32, rs []run) {
+	w := h.w
+	valid := w.sit.segment(segno)
+	for i := range rs {
+		r := &rs[i]
+		for k := uint32(0); k < uint32(r.n); k++ {
+			if at := w.g.IndexOf(r.addr) + k; valid == nil || valid[at/64]>>(at%64)&1 == 0 {
+				h.note(note{slug: "sit-free", inode: r.inode, blk: r.addr + k})
+			}
 		}
-		if log := c.s.logOf(segno); log < 0 {
-			plug.Add(dev.Range{Off: c.g.SummaryOff(segno), Len: c.g.SummaryBytes})
-			groups = append(groups, segmentPointers{segno, c.ps[i:end]})
-		} else if sum := c.s.logs[log]; sum != nil {
-			c.compareAll(segno, sum, c.ps[i:end])
-		}
-		i = end
 	}
-	stats, err := plug.Read(c.ctx, dev.ReadOptions{}, func(p dev.Range, b []byte) error {
-		for len(groups) > 0 && c.g.SummaryOff(groups[0].segno) < p.End() {
-			off := c.g.SummaryOff(groups[0].segno) - p.Off
-			c.compareSegment(groups[0].segno, summaryBlock(b[off:off+c.g.SummaryBytes]), groups[0].ps)
-			groups = groups[1:]
+}
+
+// compareSegment holds runs in a segment against its summary. That of a segment
+// that a log writes to is in the checkpoint pack; of a node log that was cut off
+// it is nowhere, and the nodes speak for themselves. The footer of one in SSA
+// says what it is of; where it is wrong about that, no more can be said.
+func (h *harvest) compareSegment(segno uint32, rs []run, kind byte) error {
+	w := h.w
+	log := w.s.logOf(segno)
+	if log >= 0 {
+		if sum := w.s.logs[log]; sum != nil {
+			h.compareEntries(segno, sum, rs, kind)
 		}
 		return nil
-	})
-	c.bytesRead = stats.Bytes
-	return err
+	}
+	sum, err := h.summary(segno)
+	if err != nil {
+		return err
+	}
+	if sum.kind() != kind && (w.sit.kind[segno] >= hotNode) == (kind == summaryNode) {
+		off := w.g.SummaryOff(segno) + w.g.SummaryBytes - summaryFooterLen
+		h.note(note{slug: "ssa-type", inode: -1, off: off, len: 1, got: sum.kind(), want: kind, detail: textf("segment %d", segno)})
+		return nil
+	}
+	h.compareEntries(segno, sum, rs, kind)
+	return nil
 }
 
-// compareSegment holds the pointers into a segment against its summary in SSA,
-// whose footer says what it is of.
-func (c *comparison) compareSegment(segno uint32, sum summaryBlock, ps []pointer) {
-	want := byte(summaryData)
-	if ps[0].node {
-		want = summaryNode
+// summary reads the summary of a segment; it is good until the next call.
+func (h *harvest) summary(segno uint32) (summaryBlock, error) {
+	g := h.w.g
+	off := g.SummaryOff(segno) - g.BlockOff(g.SSA)
+	piece, at := off/summaryPiece, off%summaryPiece
+	if h.w.ssa != nil {
+		if kept := h.w.ssa[piece].Load(); kept != nil {
+			return summaryBlock((*kept)[at:][:g.SummaryBytes]), nil
+		}
+		b, err := h.readSummaries(make([]byte, summaryPiece), piece)
+		if err != nil {
+			return nil, err
+		}
+		h.w.ssa[piece].Store(&b) // another worker may have done the same
+		return summaryBlock(b[at:][:g.SummaryBytes]), nil
 	}
-	if sum.kind() != want {
-		off := c.g.SummaryOff(segno) + c.g.SummaryBytes - summaryFooterLen
-		c.note(note{slug: "ssa-type", inode: -1, off: off, len: 1, got: sum.kind(), want: want, detail: textf("segment %d", segno)})
-		return
+	if h.sums == nil || h.sumsPiece != piece {
+		if h.sums == nil {
+			h.sums = make([]byte, summaryPiece)
+		}
+		h.sumsPiece = -1
+		if _, err := h.readSummaries(h.sums, piece); err != nil {
+			return nil, err
+		}
+		h.sumsPiece = piece
 	}
-	c.compareAll(segno, sum, ps)
+	return summaryBlock(h.sums[at:][:g.SummaryBytes]), nil
 }
 
-// compareAll compares entries: each names the node that leads to the block; for
-// data also which of its pointers does, and the version that the node has in
+// readSummaries reads a piece of SSA; the last one may be shorter.
+func (h *harvest) readSummaries(b []byte, piece int64) ([]byte, error) {
+	g := h.w.g
+	ssa := dev.Range{Off: g.BlockOff(g.SSA), Len: g.BlockOff(g.Main) - g.BlockOff(g.SSA)}
+	r := dev.Range{Off: ssa.Off + piece*summaryPiece, Len: int64(len(b))}.Intersect(ssa)
+	_, err := h.w.d.ReadAt(b[:r.Len], r.Off)
+	h.bytesRead += r.Len
+	return b, err
+}
+
+// keptSummaries makes room for all of SSA, piece by piece as it is read; nil
+// where that would be too much.
+func keptSummaries(g *Geometry) []atomic.Pointer[[]byte] {
+	n := g.BlockOff(g.Main) - g.BlockOff(g.SSA)
+	if g.ReadOnly() || n > maxSummaries {
+		return nil
+	}
+	return make([]atomic.Pointer[[]byte], (n+summaryPiece-1)/summaryPiece)
+}
+
+// compareEntries compares entries: each names the node that leads to the block;
+// for data also which of its pointers does, and the version that the node has in
 // NAT.
-func (c *comparison) compareAll(segno uint32, sum summaryBlock, ps []pointer) {
-	for i := range ps {
-		p := &ps[i]
-		if e := sum.entry(int(c.g.IndexOf(p.addr))); e.nid() != p.nid || !p.node && (e.offset() != p.slot || e.version() != p.version) {
-			c.differs(segno, e, p)
+func (h *harvest) compareEntries(segno uint32, sum summaryBlock, rs []run, kind byte) {
+	w := h.w
+	for i := range rs {
+		r := &rs[i]
+		n := &w.index.nodes[r.node]
+		at := int(w.g.IndexOf(r.addr))
+		if kind == summaryNode {
+			if e := sum.entry(at); e.nid() != n.nid {
+				h.differs(segno, e, r, 0, kind)
+			}
+			continue
+		}
+		want := uint64(n.nid) | uint64(n.version)<<(8*summaryVersion) | uint64(r.slot)<<(8*summaryOffset)
+		for k := range int(r.n) {
+			if binary.LittleEndian.Uint64(sum[summaryLen*(at+k):])&summaryBits != want {
+				h.differs(segno, sum.entry(at+k), r, k, kind)
+			}
+			want += 1 << (8 * summaryOffset)
 		}
 	}
 }
 
-func (c *comparison) differs(segno uint32, e summary, p *pointer) {
-	if len(c.notes) >= maxNotes {
-		c.more++
-		return
+// differs notes that the summary of block k of a run is wrong.
+func (h *harvest) differs(segno uint32, e summary, r *run, k int, kind byte) {
+	w := h.w
+	n := note{slug: "ssa-entry", inode: r.inode, blk: r.addr + uint32(k)}
+	if !h.enough(n.slug) {
+		x := &w.index.nodes[r.node]
+		n.detail = textf("it names node %d, should be %d", e.nid(), x.nid)
+		if e.nid() == x.nid && kind == summaryData {
+			n.detail = textf("it names pointer %d of version %d of node %d, should be %d of %d", e.offset(), e.version(), x.nid, int(r.slot)+k, x.version)
+		}
 	}
-	detail := textf("it names node %d, should be %d", e.nid(), p.nid)
-	if e.nid() == p.nid {
-		detail = textf("it names pointer %d of version %d of node %d, should be %d of %d", e.offset(), e.version(), p.nid, p.slot, p.version)
+	if w.s.logOf(segno) < 0 {
+		n.off, n.len = w.g.SummaryOff(segno)+int64(w.g.IndexOf(n.blk))*summaryLen, summaryLen
 	}
-	n := note{slug: "ssa-entry", inode: p.inode, blk: p.addr, detail: detail}
-	if c.s.logOf(segno) < 0 {
-		n.off, n.len = c.g.SummaryOff(segno)+int64(c.g.IndexOf(p.addr))*summaryLen, summaryLen
-	}
-	c.note(n)
+	h.note(n)
 }
-
-func (c *comparison) note(n note) { c.notes = append(c.notes, n) }

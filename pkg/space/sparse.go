@@ -109,6 +109,33 @@ func (s *Sparse) setInPage(i, from, end uint64) uint64 {
 	return end - from
 }
 
+// IsClear reports whether no unit of e, clipped to the map, is set.
+func (s *Sparse) IsClear(e Extent) bool {
+	pos, end := uint64(e.Start), min(e.End(), s.n)
+	for pos < end {
+		i := pos / pageUnits
+		stop := min(end, (i+1)*pageUnits)
+		if p := s.pages[i]; p != nil && !p.isClear(pos%pageUnits, stop-i*pageUnits) {
+			return false
+		}
+		pos = stop
+	}
+	return true
+}
+
+// isClear reports whether units from … end-1 are clear.
+func (p *Page) isClear(from, end uint64) bool {
+	for from < end {
+		shift := from % wordBits
+		n := min(wordBits-shift, end-from)
+		if p[from/wordBits]>>shift<<(wordBits-n) != 0 {
+			return false
+		}
+		from += n
+	}
+	return true
+}
+
 // Runs calls fn with every maximal run of set units inside e, in order, until
 // it returns false.
 func (s *Sparse) Runs(e Extent, fn func(Extent) bool) {

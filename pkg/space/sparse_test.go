@@ -16,6 +16,13 @@ func TestSparse(t *testing.T) {
 			if rapid.Bool().Draw(t, "single") {
 				e.Len = 1
 			}
+			clear := true
+			for u := uint64(e.Start); u < min(e.End(), n); u++ {
+				clear = clear && !want[u]
+			}
+			if got := s.IsClear(e); got != clear {
+				t.Fatalf("%v of %d: clear is %v", e, n, got)
+			}
 			got, set := uint32(0), uint32(0)
 			if e.Len == 1 {
 				if s.SetNew(e.Start) {

@@ -9,14 +9,11 @@ import (
 // BadNameUnit tells whether no name of a file may hold u on FAT and exFAT, as
 // Windows has it.
 func BadNameUnit(u uint16) bool {
-	if u < 0x20 {
-		return true
-	}
-	switch u {
-	case '"', '*', '/', ':', '<', '>', '?', '\\', '|':
-		return true
-	}
-	return false
+	const (
+		low  = uint64(1)<<32 - 1 | 1<<'"' | 1<<'*' | 1<<'/' | 1<<':' | 1<<'<' | 1<<'>' | 1<<'?'
+		high = uint64(1)<<('\\'-64) | 1<<('|'-64)
+	)
+	return u < 64 && low>>u&1 != 0 || u >= 64 && u < 128 && high>>(u-64)&1 != 0
 }
 
 // EncodeName is a component of a path, given by a user, as the UTF-16 of the

@@ -1,6 +1,9 @@
 package vol
 
-import "strconv"
+import (
+	"math/rand/v2"
+	"strconv"
+)
 
 // NameTable finds equal names in a directory in linear time: an open hash of
 // the folded names. Names are not kept: they are made again where two hashes
@@ -9,6 +12,7 @@ type NameTable struct {
 	fold  func(uint16) uint16
 	units func(id int32, dst []uint16) []uint16
 	same  func(a, b int32) bool
+	keys  NameKeys
 	mask  uint32
 	cells []nameCell
 	a, b  []uint16
@@ -19,22 +23,42 @@ type nameCell struct {
 	ref  int32 // id+1; 0 is an empty cell
 }
 
-// NewNameTable makes a table for n names. units appends the UTF-16 of a name
-// to dst; fold maps a unit to the one it is compared as; same, which may be
+// NewNameTable makes a table for up to n names. units appends the UTF-16 of a
+// name to dst; fold maps a unit to the one it is compared as; same, which may be
 // nil, says of two ids that they are names of one entry, which may be equal.
 func NewNameTable(n int, fold func(uint16) uint16, units func(id int32, dst []uint16) []uint16, same func(a, b int32) bool) *NameTable {
-	size := uint32(16)
-	for int(size) < 2*n {
+	t := &NameTable{fold: fold, units: units, same: same}
+	for i := range t.keys {
+		t.keys[i] = rand.Uint64()
+	}
+	t.Reset(n)
+	return t
+}
+
+// Reset empties the table and makes room for n names, in the memory it has
+// where that is enough.
+func (t *NameTable) Reset(n int) {
+	size := 16
+	for size < 2*n {
 		size *= 2
 	}
-	return &NameTable{fold: fold, units: units, same: same, mask: size - 1, cells: make([]nameCell, size)}
+	if size > cap(t.cells) {
+		t.cells = make([]nameCell, size)
+	}
+	t.cells, t.mask = t.cells[:size], uint32(size-1)
+	clear(t.cells)
 }
 
 // Add enters the name id, and returns the one that is equal to it and was
 // entered first, or -1. At most n names may be added.
 func (t *NameTable) Add(id int32) int32 {
 	t.a = t.units(id, t.a[:0])
-	h := t.hash(t.a)
+	return t.AddHash(id, t.Hash(t.a))
+}
+
+// AddHash is Add for a name whose Hash is known already: the name itself is only
+// made where another has the same.
+func (t *NameTable) AddHash(id int32, h uint32) int32 {
 	for k := h & t.mask; ; k = (k + 1) & t.mask {
 		c := &t.cells[k]
 		if c.ref == 0 {
@@ -44,25 +68,43 @@ func (t *NameTable) Add(id int32) int32 {
 		if c.hash != h || t.same != nil && t.same(id, c.ref-1) {
 			continue
 		}
-		if t.b = t.units(c.ref-1, t.b[:0]); t.equal() {
+		t.a, t.b = t.units(id, t.a[:0]), t.units(c.ref-1, t.b[:0])
+		if t.equal() {
 			return c.ref - 1
 		}
 	}
 }
 
-// hash is FNV-1a over the folded units, stirred.
-func (t *NameTable) hash(u []uint16) uint32 {
-	h := uint32(2166136261)
-	for _, c := range u {
+// Hash is the hash of a name for AddHash. Small letters of ASCII are folded
+// without asking fold.
+func (t *NameTable) Hash(u []uint16) uint32 {
+	sum := uint64(0)
+	for i, c := range u {
 		if c-'a' < 26 {
 			c -= 'a' - 'A'
 		} else if c >= 0x80 {
 			c = t.fold(c)
 		}
-		h = (h ^ uint32(c)) * 16777619
+		sum += t.keys.Unit(i, c)
 	}
-	return h ^ h>>15
+	return t.keys.Sum(sum)
 }
+
+// Keys are what the hash of this table is made with.
+func (t *NameTable) Keys() *NameKeys { return &t.keys }
+
+// NameKeys make hashes of names: the sum of all units, each times a random number
+// that its place has. Whoever does not know the numbers cannot make names that
+// have the same hash, and no unit waits for the one before it.
+//
+// For who has no slice of units to give to Hash: add up Unit of each, then Sum.
+type NameKeys [256]uint64
+
+// Unit is what unit c in place i adds; it has to be folded already, and is not 0.
+func (k *NameKeys) Unit(i int, c uint16) uint64 { return k[uint8(i)] * uint64(c) }
+
+// Sum is the hash of a name whose units add up to sum.
+func (k *NameKeys) Sum(sum uint64) uint32 { return uint32(sum >> 32) }
 
 func (t *NameTable) equal() bool {
 	if len(t.a) != len(t.b) {
