@@ -9,15 +9,14 @@ import (
 // dirName is a name in a directory, and the hash that it is found by there.
 type dirName struct {
 	name   []byte
+	folded []byte // in a directory in which names that fold alike are the same; else nil
 	hash   uint32
-	folded bool // names that differ in case are the same
 }
 
 // nameIn makes the name for a directory. A directory that is encrypted has names
-// that cannot be told without its key, and the hash of a folded one needs tables
-// beyond ASCII.
+// that cannot be told without its key.
 func (h *handle) nameIn(name string) (dirName, error) {
-	n := dirName{name: []byte(name), folded: h.b.flags()&flagCasefold != 0 && h.w.g.Has(featCasefold)}
+	n := dirName{name: []byte(name)}
 	switch {
 	case len(name) > maxNameLen:
 		return n, vol.Refusef("%q: a name has at most %d bytes", name, maxNameLen)
@@ -25,19 +24,25 @@ func (h *handle) nameIn(name string) (dirName, error) {
 		return n, vol.Refusef("%q: a name has no zero byte", name)
 	case h.has(adviseEncrypted):
 		return n, vol.Refusef("%s: it is encrypted, and its names cannot be told without its key", h.path)
-	case n.folded && !isASCII(n.name):
-		return n, vol.Refusef("%s: it does not tell upper from lower case, and %q has letters beyond ASCII, which this version does not fold", h.path, name)
-	case n.folded:
-		n.hash = nameHash(bytes.ToLower(n.name))
-	default:
-		n.hash = nameHash(n.name)
+	}
+	n.hash = nameHash(n.name)
+	if h.b.flags()&flagCasefold != 0 && h.w.g.Has(featCasefold) {
+		var ok bool
+		if n.folded, ok = foldName(nil, n.name); !ok {
+			return n, vol.Refusef("%s: it does not tell upper from lower case, and how %q folds is not known", h.path, name)
+		}
+		n.hash = nameHash(n.folded)
 	}
 	return n, nil
 }
 
 // is tells whether an entry's name is this one.
 func (n *dirName) is(name []byte) bool {
-	return bytes.Equal(n.name, name) || n.folded && bytes.EqualFold(n.name, name) && isASCII(name)
+	if n.folded == nil || bytes.Equal(n.name, name) {
+		return bytes.Equal(n.name, name)
+	}
+	folded, ok := foldName(nil, name)
+	return ok && bytes.Equal(n.folded, folded)
 }
 
 // find looks for a name among entries; slot is -1 where it is not.
