@@ -264,8 +264,11 @@ func (r *preallocRun) print(d *preallocDoc) {
 	}
 	for _, f := range d.Files {
 		place := plural(uint64(len(f.Extents)), "extent", "extents")
-		if len(f.Extents) > 0 {
+		switch {
+		case len(f.Extents) > 0:
 			place += ", from byte " + strconv.FormatInt(f.Extents[0].DiskOffset, 10)
+		case f.Allocated > 0: // F2FS gives a reservation its place when it is written
+			place = "reserved blocks, placed when written"
 		}
 		r.a.printf("%s: %d bytes in %s\n", printable(f.Path), f.Size, place)
 		if !r.a.verbose {

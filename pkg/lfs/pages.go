@@ -147,5 +147,12 @@ func (h *handle) cutTail() error {
 		return err
 	}
 	clear(page[size%bs:])
-	return h.writePage(size/bs, page)
+	if !h.isPinned() {
+		return h.writePage(size/bs, page)
+	}
+	p, way, err := h.at(size/bs, false) // it stays where it is; nobody can read what is lost there
+	if err != nil {
+		return err
+	}
+	return h.w.write(p.get(way.slot), page)
 }

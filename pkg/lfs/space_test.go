@@ -120,19 +120,7 @@ func TestScattered(t *testing.T) {
 	filled := false
 	for i := range 40 {
 		onImage(t, path, func(d dev.Device) {
-			err := edited(t, d, func(c *batch) error {
-				h, err := c.file("big", false)
-				b := make([]byte, 4096)
-				for page := uint64(0); page < 150 && err == nil; page++ {
-					b[0] = byte(i)
-					err = h.writePage((uint64(i*150)+page)%2900, b)
-				}
-				c.files[h.nid] = "big"
-				return errors.Join(err, h.store())
-			})
-			if err != nil {
-				t.Fatalf("round %d: %v", i, err)
-			}
+			rewrite(t, d, i*150)
 			for log := range logCount {
 				filled = filled || newestPack(t, d).cp.logAlloc(log) == allocSSR
 			}
@@ -146,6 +134,24 @@ func TestScattered(t *testing.T) {
 	}
 	if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
 		t.Errorf("fsck.f2fs says\n%s", out)
+	}
+}
+
+// rewrite writes 150 pages of the file of a scattered volume.
+func rewrite(t testing.TB, d dev.Device, first int) {
+	t.Helper()
+	err := edited(t, d, func(c *batch) error {
+		h, err := c.file("big", false)
+		b := make([]byte, 4096)
+		for page := uint64(0); page < 150 && err == nil; page++ {
+			b[0] = byte(first)
+			err = h.writePage((uint64(first)+page)%2900, b)
+		}
+		c.files[h.nid] = "big"
+		return errors.Join(err, h.store())
+	})
+	if err != nil {
+		t.Fatalf("from page %d: %v", first, err)
 	}
 }
 
