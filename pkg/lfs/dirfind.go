@@ -62,7 +62,7 @@ func (d dentryBlock) find(n *dirName) (slot int) {
 }
 
 // lookup finds a name in a directory as the kernel does: by its hash, level by
-// level. ino is 0 where it is not there.
+// level, whatever the size of the directory. ino is 0 where it is not there.
 func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 	take := func(d dentryBlock) bool {
 		i := d.find(n)
@@ -78,7 +78,7 @@ func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 	}
 	for level := 0; level < int(min(h.b.depth(), maxDirDepth)); level++ {
 		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
-		for page := from; page < to && page < h.w.g.pages(int64(min(h.b.size(), 1<<62))); page++ {
+		for page := from; page < to; page++ {
 			b, err := h.readPage(page)
 			if err != nil {
 				return 0, 0, err
