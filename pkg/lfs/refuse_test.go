@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -153,6 +154,7 @@ func TestRefuseFile(t *testing.T) {
 		m.file(m.root, name, f)
 	}
 	with("immutable", file{pages: []uint32{0}}, func(n nodeBlock) { n.put32(inodeFlags, flagImmutable) })
+	with("append", file{pages: []uint32{0}}, func(n nodeBlock) { n.put32(inodeFlags, flagAppend) })
 	with("verity", file{pages: []uint32{0}}, func(n nodeBlock) { n[inodeAdvise] = adviseVerity })
 	with("alias", file{}, func(n nodeBlock) { n.put32(inodeFlags, flagDeviceAlias) })
 	with("pinned", file{pages: []uint32{0}}, func(n nodeBlock) { n[inodeInline] |= inlinePinned })
@@ -171,6 +173,7 @@ func TestRefuseFile(t *testing.T) {
 		prealloc    func(r *vol.PreallocRequest) // nil: zero
 	}{
 		{"immutable", "immutable", func(*vol.PreallocRequest) {}}, {"immutable", "immutable", nil},
+		{"append", "only grows", nil},
 		{"verity", "verity", func(*vol.PreallocRequest) {}}, {"verity", "verity", nil},
 		{"alias", "device", func(*vol.PreallocRequest) {}}, {"alias", "device", nil},
 		{"compressed", "compressed", func(*vol.PreallocRequest) {}}, {"compressed", "compressed", nil},
@@ -201,5 +204,31 @@ func TestRefuseFile(t *testing.T) {
 	}
 	if sum(t, m.d) != was {
 		t.Error("something was written")
+	}
+}
+
+// TestRefuseQuota: a file whose owner has no record is not changed, as its usage
+// could not be kept; with usage that is not known anyway it is.
+func TestRefuseQuota(t *testing.T) {
+	m := newBuilder(t, 64<<20, vol.FormatOptions{Features: "extra_attr,quota,project_quota"})
+	m.file(m.root, "f", file{pages: []uint32{0}, change: func(n nodeBlock) { n.put32(inodeUID, 1234) }})
+	m.finish()
+	l := &lab{builder: m}
+	was := sum(t, m.d)
+	err := changed(t, m.d, func(ctx context.Context, v vol.Volume) error {
+		_, err := v.Preallocate(ctx, vol.PreallocRequest{Files: []vol.PreallocFile{{Path: "f", Length: 1 << 20}}})
+		return err
+	})
+	if !errors.Is(err, vol.ErrDirty) || !strings.Contains(err.Error(), "no record of 1234") || sum(t, m.d) != was {
+		t.Errorf("it says %v", err)
+	}
+	l.alterPack(func(c checkpoint) { c.put32(cpFlags, c.flags()|cpQuotaFsck) })
+	txn := dev.Begin(m.d)
+	v, err := open(t.Context(), txn, vol.OpenOptions{Force: true})
+	if err == nil {
+		_, err = v.Preallocate(t.Context(), vol.PreallocRequest{Files: []vol.PreallocFile{{Path: "f", Length: 1 << 20}}})
+	}
+	if err != nil || !newestPack(t, txn).cp.has(cpQuotaFsck) {
+		t.Errorf("with force: %v", err)
 	}
 }

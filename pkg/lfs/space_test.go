@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -135,6 +136,21 @@ func TestScattered(t *testing.T) {
 	if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
 		t.Errorf("fsck.f2fs says\n%s", out)
 	}
+	// Nothing that was in use is given out again before the checkpoint: a change
+	// of all of the file has no room beside it.
+	onImage(t, path, func(d dev.Device) {
+		was := sum(t, d)
+		err := edited(t, d, func(c *batch) error {
+			h, err := c.file("big", false)
+			for page := uint64(0); page < 2900 && err == nil; page++ {
+				err = h.writePage(page, make([]byte, 4096))
+			}
+			return err
+		})
+		if !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "too scattered") || sum(t, d) != was {
+			t.Errorf("all at once: %v", err)
+		}
+	})
 }
 
 // rewrite writes 150 pages of the file of a scattered volume.

@@ -46,6 +46,9 @@ func (c *batch) zeroFile(f vol.ZeroFile, keepSize bool) (z vol.ZeroedFile, err e
 	if err := h.writable(); err != nil {
 		return z, err
 	}
+	if h.b.flags()&flagAppend != 0 {
+		return z, vol.Refusef("%s: it is marked as one that only grows at its end", h.path)
+	}
 	if h.isPinned() {
 		return z, vol.Refusef("%s: it is pinned: its blocks stay where they are, and cannot become reservations", h.path)
 	}
