@@ -48,6 +48,7 @@ func TestRefuseVolume(t *testing.T) {
 		{"disabled", vol.ErrDirty, "disabled", false, flag(cpDisabled)},
 		{"resize", vol.ErrDirty, "resize", false, flag(cpResize)},
 		{"unknown flags", vol.ErrRequest, "flags", false, flag(1 << 20)},
+		{"checksum", vol.ErrRequest, "checksum", false, field(cpChecksumOffset, 300)},
 		{"fsck", vol.ErrDirty, "asks for a check", true, flag(cpFsck)},
 		{"quota", vol.ErrDirty, "quotas need a check", true, flag(cpQuotaFsck)},
 		{"reserve", vol.ErrDamaged, "reserved", false, field(cpReserved, 0)},

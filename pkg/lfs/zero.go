@@ -12,7 +12,8 @@ import (
 // ZeroRanges makes ranges of files read as zeros, as fallocate(2) with
 // FALLOC_FL_ZERO_RANGE does on F2FS: blocks become reservations again and are
 // given back run by run, see runs; holes become reservations, too. Of the blocks
-// at both ends that are only zeroed in part, new ones are written.
+// at both ends that are only zeroed in part, new ones are written. The result
+// counts the blocks that became reservations.
 //
 // After an error nothing that was staged may be committed.
 func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroResult, error) {
