@@ -11,6 +11,7 @@ type dirName struct {
 	name   []byte
 	folded []byte // in a directory in which names that fold alike are the same; else nil
 	hash   uint32
+	room   uint64 // a page in which lookup has seen room for it, plus 1; else 0
 }
 
 // nameIn makes the name for a directory. A directory that is encrypted has names
@@ -62,7 +63,8 @@ func (d dentryBlock) find(n *dirName) (slot int) {
 }
 
 // lookup finds a name in a directory as the kernel does: by its hash, level by
-// level, whatever the size of the directory. ino is 0 where it is not there.
+// level, whatever the size of the directory. ino is 0 where it is not there, and
+// then the name knows where there is room for it.
 func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 	take := func(d dentryBlock) bool {
 		i := d.find(n)
@@ -76,15 +78,20 @@ func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 		take(newDentryBlock(h.w.g.inlineArea(h.b)))
 		return ino, kind, nil
 	}
+	b := make([]byte, h.w.g.BlockSize)
 	for level := 0; level < int(min(h.b.depth(), maxDirDepth)); level++ {
 		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
 		for page := from; page < to; page++ {
-			b, err := h.readPage(page)
+			ok, err := h.readInto(page, b)
 			if err != nil {
 				return 0, 0, err
 			}
-			if b != nil && take(newDentryBlock(b)) {
+			d := newDentryBlock(b)
+			if ok && take(d) {
 				return ino, kind, nil
+			}
+			if ok && n.room == 0 && d.room(nameSlots(len(n.name))) >= 0 {
+				n.room = page + 1
 			}
 		}
 	}
