@@ -132,9 +132,18 @@ func (a *app) reportUndo(im *image, j dev.Journal) {
 		a.note("%s: a run (%s) was interrupted while it wrote; what follows is the state it left.\n"+
 			"fatkit: \"fatkit undo %s\" restores the state before it, and so does any command that writes.",
 			im.arg, printable(info.Label), shellWord(im.arg))
+	case info.State == dev.UndoStale && info.Cut:
+		a.note("%v", changedSince(im, j, info))
 	case info.State == dev.UndoDamaged:
 		a.note("%s: %v", j.Name(), info.State.Err())
 	}
+}
+
+// changedSince says that an interrupted run cannot simply be taken back: a system
+// that mounted the image since, or another tool, has written to the same places.
+func changedSince(im *image, j dev.Journal, info dev.UndoInfo) error {
+	return fmt.Errorf("%s: a run (%s) was interrupted while it wrote, and then %w: \"fatkit undo --force %s\" puts back what the log holds, over what was written since; to go on with the image as it is, remove %s and check it",
+		im.arg, printable(info.Label), dev.ErrUndoStale, shellWord(im.arg), j.Name())
 }
 
 // settleUndo does what an undo log found beside an image calls for before
@@ -160,6 +169,9 @@ func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict b
 		_, err := dev.ApplyUndo(ctx, j, im.file)
 		return a.tolerate(err)
 	case dev.UndoFinished, dev.UndoStale:
+		if info.Cut {
+			return changedSince(im, j, info)
+		}
 		if strict {
 			return kept(im, j)
 		}

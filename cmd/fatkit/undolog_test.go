@@ -67,6 +67,32 @@ func TestUndoElsewhereAfterCut(t *testing.T) {
 	f.run("prealloc", "--dry-run", "-l", "1K", "--undo", "IMAGE.log", "IMAGE", "a").want(t, anyCode, "was interrupted while it wrote")
 }
 
+// TestUndoAfterOthers: what a run left half done is not restored over what others
+// wrote since, unless it is asked for by name.
+func TestUndoAfterOthers(t *testing.T) {
+	f := newFake(t, pSafe)
+	before := f.interrupted()
+	b := f.read()
+	for i := range b {
+		if b[i] != before[i] {
+			b[i] ^= 0x5A // neither old nor new
+			break
+		}
+	}
+	f.write(f.image, b)
+	for _, command := range []string{"check -y IMAGE", "prealloc --create -l 1K IMAGE a", "zero -l 512 IMAGE a", "undo IMAGE"} {
+		f.run(strings.Fields(command)...).want(t, 8, "changed since")
+	}
+	f.run("check", "IMAGE").want(t, anyCode, "undo --force")
+	if !bytes.Equal(b, f.read()) {
+		t.Fatal("it was written to")
+	}
+	f.run("undo", "--force", "IMAGE").want(t, 0, "taken back")
+	if !bytes.Equal(before, f.read()) {
+		t.Error("not as before")
+	}
+}
+
 // interrupted makes the log of a finished run one of a run that was cut short,
 // by taking its mark away.
 func (f *fake) interrupted() []byte {
