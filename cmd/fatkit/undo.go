@@ -89,7 +89,7 @@ func (a *app) printUndo(d undoDoc, state dev.UndoState) {
 		a.printJSON(d)
 	case a.quiet:
 	case state == dev.UndoIncomplete:
-		a.printf("%s: the run had not changed anything yet; its log is removed\n", printable(d.Image))
+		a.printf("%s: nothing to take back: the run had not begun to write, or was done; its log is removed\n", printable(d.Image))
 	default:
 		a.printf("%s: taken back: %s\n", printable(d.Image), printable(d.Label))
 		if a.verbose {

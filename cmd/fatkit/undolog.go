@@ -44,8 +44,12 @@ const undoSuffix = ".fatkit-undo"
 func (a *app) journal(path string, block bool, explicit string) (dev.Journal, error) {
 	if explicit != "" {
 		// A log is removed in the end, and nobody wants that of /dev/null.
-		if fi, err := os.Stat(explicit); err == nil && !fi.Mode().IsRegular() {
+		fi, err := os.Stat(explicit)
+		if err == nil && !fi.Mode().IsRegular() {
 			return nil, usagef("--undo %s: it is no regular file", explicit)
+		}
+		if image, e := os.Stat(path); err == nil && e == nil && os.SameFile(fi, image) {
+			return nil, usagef("--undo %s: that is the image itself", explicit)
 		}
 		return dev.FileJournal(explicit), nil
 	}
@@ -53,7 +57,7 @@ func (a *app) journal(path string, block bool, explicit string) (dev.Journal, er
 		path = direct
 	}
 	if !block {
-		return dev.FileJournal(path + undoSuffix), nil
+		return besideJournal(path + undoSuffix)
 	}
 	state := a.getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
@@ -65,6 +69,14 @@ func (a *app) journal(path string, block bool, explicit string) (dev.Journal, er
 	}
 	name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimPrefix(path, "/dev/"))
 	return stateJournal{dev.FileJournal(filepath.Join(state, "fatkit", name+undoSuffix))}, nil
+}
+
+// besideJournal is the undo log of that name, if what has it may be one.
+func besideJournal(name string) (dev.Journal, error) {
+	if fi, err := os.Lstat(name); err == nil && !fi.Mode().IsRegular() {
+		return nil, requestf("%s is no regular file, but where the undo log goes; remove it, or name another place with --undo", name)
+	}
+	return dev.FileJournal(name), nil
 }
 
 // stateJournal is an undo log in a directory that may have to be made first.
@@ -162,7 +174,7 @@ func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict b
 		if err := unfinished(j); err != nil {
 			return err
 		}
-		a.note("%s: removing %s: its run was stopped before it changed anything", im.arg, j.Name())
+		a.note("%s: removing %s: its run had not begun to write, or was done", im.arg, j.Name())
 		return j.Remove()
 	case dev.UndoArmed:
 		a.note("%s: a run (%s) was interrupted while it wrote; restoring the state before it from %s", im.arg, printable(info.Label), j.Name())
