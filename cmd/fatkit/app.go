@@ -127,7 +127,7 @@ func (a *app) commands() []*cli.Command {
 func (a *app) commonFlags() []cli.Flag {
 	return []cli.Flag{
 		toggle("print one JSON document on standard output, also for errors", "json"),
-		toggle("print only results and errors: no notes, no summary, no progress", "quiet", "q"),
+		toggle("print errors and findings only: no notes, no summary, no progress", "quiet", "q"),
 		toggle("print more", "verbose", "v"),
 	}
 }
@@ -277,7 +277,7 @@ func commandNames(cs []*cli.Command) []string {
 func typeList(drivers []*vol.Driver) string {
 	names := make([]string, 0, len(drivers))
 	for _, d := range drivers {
-		names = append(names, strings.ToUpper(d.Name))
+		names = append(names, d.Name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -31,10 +31,7 @@ func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
 	r := &checkRun{a: a, o: o, im: im, doc: newCheckDoc(name, o.mode)}
-	if r.j, err = a.journal(im.file.Path(), im.file.IsBlock(), o.undo.file); err != nil && o.writes() {
-		return nil, err
-	}
-	if err := r.settle(ctx); err != nil {
+	if r.j, err = a.settle(ctx, im, o.undo, o.writes(), false); err != nil {
 		return nil, err
 	}
 	regions, err := a.regions(im)
@@ -58,18 +55,6 @@ func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *
 	return r.doc, nil
 }
 
-// settle sees to the undo log of a run before. That a kept log is in the way
-// matters only once there is something to write.
-func (r *checkRun) settle(ctx context.Context) error {
-	if r.o.writes() {
-		return r.a.settleUndo(ctx, r.im, r.j, false)
-	}
-	if r.j != nil {
-		r.a.reportUndo(r.im, r.j)
-	}
-	return nil
-}
-
 // volume checks one volume and adds it to the document. A volume that cannot
 // be read does not keep us from the others, but a cancelled check is none.
 func (r *checkRun) volume(ctx context.Context, rg region) error {
@@ -81,6 +66,10 @@ func (r *checkRun) volume(ctx context.Context, rg region) error {
 	res, err := r.fsck(ctx, rg)
 	if cancelled(ctx) {
 		return fmt.Errorf("check: %w", ctx.Err())
+	}
+	var half *halfStaged
+	if errors.As(err, &half) {
+		return err
 	}
 	if err != nil {
 		r.doc.add(unreadableVolume(rg, err))
@@ -125,10 +114,19 @@ func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 	if unproven(res); res.Unproven != nil {
 		txn.Rollback()
 	} else if r.many {
-		_, err = txn.Commit(ctx, dev.CommitOptions{})
+		if _, err := txn.Commit(ctx, dev.CommitOptions{}); err != nil {
+			return nil, &halfStaged{err}
+		}
 	}
-	return res, err
+	return res, nil
 }
+
+// halfStaged is an error that left the repairs of one volume half in the
+// transaction over the image, of which nothing may be written any more.
+type halfStaged struct{ err error }
+
+func (e *halfStaged) Error() string { return e.err.Error() }
+func (e *halfStaged) Unwrap() error { return e.err }
 
 // unproven marks a result whose repairs must not be written although the check
 // itself has nothing against them: the last round, which is the proof, did not
@@ -148,6 +146,7 @@ func unproven(res *vol.Result) {
 // finish writes the repairs, or lists them.
 func (r *checkRun) finish(ctx context.Context) error {
 	if r.txn == nil {
+		r.doc.DryRun = r.o.dryRun // of what writes nothing anyway
 		return nil
 	}
 	if r.o.dryRun {

@@ -69,7 +69,7 @@ func TestPreallocAndZero(t *testing.T) {
 	b := f.read()
 	b[fakeDirtyOff] = 1
 	f.write(f.image, b)
-	f.run("prealloc", "-l", "1", "IMAGE", "a").want(t, 4, "marked dirty", "check -p")
+	f.run("prealloc", "-l", "1", "IMAGE", "a").want(t, 4, "marked dirty", "fatkit check")
 	f.run("prealloc", "-l", "1", "--force", "IMAGE", "a").want(t, 0)
 }
 
@@ -100,7 +100,7 @@ func TestZeroFree(t *testing.T) {
 	}
 	f := newFake(t, pSafe)
 	before := f.read()
-	f.run("zero", "--free", "IMAGE").want(t, 4, "FAKE-0002", "check -p")
+	f.run("zero", "--free", "IMAGE").want(t, 4, "FAKE-0002", "fatkit check")
 	f = newFake(t)
 	f.run("zero", "--free", "--dry-run", "IMAGE").want(t, 0, "nothing was written")
 	if bytes.Equal(before, f.read()) || bytes.Contains(f.read()[half:], []byte{0}) {

@@ -274,7 +274,7 @@ func problemsPage(drivers []*vol.Driver) string {
 	p.section("NAME", "fatkit-problems - what fatkit check finds, and how it repairs it")
 	p.section("DESCRIPTION", problemsText())
 	for _, d := range drivers {
-		p.macro("SH", strings.ToUpper(d.Name))
+		p.macro("SH", d.Name)
 		problems := slices.Clone(d.Problems)
 		slices.SortFunc(problems, func(a, b vol.Problem) int { return strings.Compare(a.Code, b.Code) })
 		for _, row := range problems {

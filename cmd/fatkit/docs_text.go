@@ -41,8 +41,8 @@ A block device that is mounted or held, and an image that backs a loop device, a
 		{"JSON", `With --json one JSON document goes to standard output, for several images one a line. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too: {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}. All offsets and lengths are bytes from the start of the image, unless their name says otherwise.`},
 		{"ENVIRONMENT", `SOURCE_DATE_EPOCH, in seconds since 1970, is the time that is written to volumes, and seeds every id that is not given: the same command then gives the same bytes.
 
-NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set.`},
-		{"FILES", `IMAGE.fatkit-undo is the undo log of a run that is under way, was interrupted, or was told to keep it.`},
+NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set. TMPDIR is where changes of more than 64 MiB are staged until they are written.`},
+		{"FILES", `IMAGE.fatkit-undo is the undo log of a run that is under way, was interrupted, or was told to keep it. One that --undo put elsewhere is found by commands that are given the same --undo, and by no other.`},
 		{"EXAMPLES", `Make a card, reserve a contiguous file on it, and check it:
 
   fatkit format -t fat32 -s 64M -L CARD card.img
@@ -68,6 +68,8 @@ func manWords(command string) commandWords {
 	return map[string]commandWords{
 		"format": {
 			description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
+
+Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
 
 Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
 			examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:

@@ -135,7 +135,7 @@ func explainError(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "cancelled; the image is as it was"
 	case errors.Is(err, vol.ErrDirty):
-		return text + `; run "fatkit check -p" on it first`
+		return text + `; "fatkit check" says what is wrong with it, and repairs it with -p or -y`
 	case errors.Is(err, dev.ErrUndoExists):
 		return text + `; take it back with "fatkit undo", remove the log, or name another one with --undo`
 	case errors.Is(err, dev.ErrMounted):

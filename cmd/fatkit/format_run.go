@@ -112,7 +112,16 @@ func (r *formatRun) replaced() (fs.FileInfo, error) {
 // noLeftover refuses to make an image beside an undo log: it belongs to another
 // one of that name, and would be taken for the new one's.
 func (r *formatRun) noLeftover() error {
-	j, err := r.a.journal(r.place.path, false, r.undo.file)
+	for _, log := range []string{"", r.undo.file} {
+		if err := r.noLog(log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *formatRun) noLog(explicit string) error {
+	j, err := r.a.journal(r.place.path, false, explicit)
 	if err != nil {
 		return err
 	}
@@ -137,6 +146,9 @@ func (r *formatRun) create(plan *vol.Plan, old fs.FileInfo) (written int64, err 
 		temp = path + ".fatkit-new"
 	}
 	f, err := dev.OpenFile(temp, dev.OpenOptions{Create: true, Size: r.size})
+	if old != nil && errors.Is(err, fs.ErrExist) {
+		return 0, requestf("%s is there: a format was stopped before its image took the place of the old one, or another is at work; remove it if none is", temp)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -147,7 +159,7 @@ func (r *formatRun) create(plan *vol.Plan, old fs.FileInfo) (written int64, err 
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil && old != nil {
-		if err = os.Chmod(temp, old.Mode().Perm()); err == nil {
+		if err = likeOld(temp, old); err == nil {
 			err = os.Rename(temp, path)
 		}
 	}
@@ -155,6 +167,15 @@ func (r *formatRun) create(plan *vol.Plan, old fs.FileInfo) (written int64, err 
 		return 0, errors.Join(err, os.Remove(temp))
 	}
 	return written, nil
+}
+
+// likeOld gives the file at path the owner and the mode that the file has whose
+// place it takes. The mode comes last: a change of the owner may take bits of it.
+func likeOld(path string, old fs.FileInfo) error {
+	if err := chownLike(path, old); err != nil {
+		return err
+	}
+	return os.Chmod(path, old.Mode().Perm())
 }
 
 // unordered is a device whose barriers order nothing. The order of writes
@@ -197,13 +218,8 @@ func (r *formatRun) existing() error {
 }
 
 func (r *formatRun) overwrite(im *image) error {
-	j, err := r.a.journal(im.file.Path(), im.file.IsBlock(), r.undo.file)
+	j, err := r.a.settle(r.ctx, im, r.undo, !r.dryRun, true)
 	if err != nil {
-		return err
-	}
-	if r.dryRun {
-		r.a.reportUndo(im, j)
-	} else if err := r.a.settleUndo(r.ctx, im, j, true); err != nil {
 		return err
 	}
 	at, err := r.bounds(im)

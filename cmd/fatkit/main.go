@@ -1,5 +1,5 @@
-// Command fatkit formats, checks, repairs, preallocates and zeroes FAT volumes
-// in image files and on block devices.
+// Command fatkit formats, checks, repairs, preallocates in and zeroes FAT, exFAT and
+// F2FS volumes in image files and on block devices.
 //
 // This package is what its users meet: flags, printing and exit codes. What a
 // command does to a volume is decided here, in one file a subcommand; how, in

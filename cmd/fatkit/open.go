@@ -224,13 +224,8 @@ func (a *app) openTarget(ctx context.Context, arg string, u undoFlags, dry bool)
 }
 
 func (a *app) aim(ctx context.Context, im *image, u undoFlags, dry bool) (*target, error) {
-	j, err := a.journal(im.file.Path(), im.file.IsBlock(), u.file)
+	j, err := a.settle(ctx, im, u, !dry, true)
 	if err != nil {
-		return nil, err
-	}
-	if dry {
-		a.reportUndo(im, j)
-	} else if err := a.settleUndo(ctx, im, j, true); err != nil {
 		return nil, err
 	}
 	r, err := a.only(im)

@@ -220,7 +220,7 @@ func (t textReporter) writes(d *checkDoc) {
 
 // advise says what a person can do about what is left.
 func (t textReporter) advise(d *checkDoc) {
-	if t.a.quiet || d.DryRun {
+	if t.a.quiet || len(d.Writes) > 0 {
 		return
 	}
 	safe, lossy, hopeless := 0, 0, 0

@@ -78,6 +78,38 @@ func (j stateJournal) Create() (dev.LogFile, error) {
 	return j.Journal.Create()
 }
 
+// settle is the undo log of a command on im, after what the logs of runs before
+// call for was done, or said where the command only reads. That is the log that
+// --undo names and also the usual one: a run that was interrupted must not stay
+// half done because the next has its log elsewhere, and be restored by the one
+// after that. With strict a kept log that is in the way is an error; else it is
+// one only when there is something to write.
+func (a *app) settle(ctx context.Context, im *image, u undoFlags, writes, strict bool) (dev.Journal, error) {
+	j, err := a.journal(im.file.Path(), im.file.IsBlock(), u.file)
+	if err != nil {
+		if !writes {
+			return nil, nil // there is no place for one, and no need
+		}
+		return nil, err
+	}
+	if u.file != "" {
+		if usual, err := a.journal(im.file.Path(), im.file.IsBlock(), ""); err == nil && usual.Name() != j.Name() {
+			if err := a.settleOne(ctx, im, usual, writes, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return j, a.settleOne(ctx, im, j, writes, strict)
+}
+
+func (a *app) settleOne(ctx context.Context, im *image, j dev.Journal, writes, strict bool) error {
+	if !writes {
+		a.reportUndo(im, j)
+		return nil
+	}
+	return a.settleUndo(ctx, im, j, strict)
+}
+
 // unfinished looks at a log of which the library knows only that it begins with
 // zeros: that is what an unfinished one does, and what may be removed without a
 // loss, but many a disk image does so, too. Our own names, and empty files, are
@@ -100,9 +132,18 @@ func (a *app) reportUndo(im *image, j dev.Journal) {
 		a.note("%s: a run (%s) was interrupted while it wrote; what follows is the state it left.\n"+
 			"fatkit: \"fatkit undo %s\" restores the state before it, and so does any command that writes.",
 			im.arg, printable(info.Label), shellWord(im.arg))
+	case info.State == dev.UndoStale && info.Cut:
+		a.note("%v", changedSince(im, j, info))
 	case info.State == dev.UndoDamaged:
 		a.note("%s: %v", j.Name(), info.State.Err())
 	}
+}
+
+// changedSince says that an interrupted run cannot simply be taken back: a system
+// that mounted the image since, or another tool, has written to the same places.
+func changedSince(im *image, j dev.Journal, info dev.UndoInfo) error {
+	return fmt.Errorf("%s: a run (%s) was interrupted while it wrote, and then %w: \"fatkit undo --force %s\" puts back what the log holds, over what was written since; to go on with the image as it is, remove %s and check it",
+		im.arg, printable(info.Label), dev.ErrUndoStale, shellWord(im.arg), j.Name())
 }
 
 // settleUndo does what an undo log found beside an image calls for before
@@ -128,6 +169,9 @@ func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict b
 		_, err := dev.ApplyUndo(ctx, j, im.file)
 		return a.tolerate(err)
 	case dev.UndoFinished, dev.UndoStale:
+		if info.Cut {
+			return changedSince(im, j, info)
+		}
 		if strict {
 			return kept(im, j)
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -37,6 +39,55 @@ func TestUndoElsewhere(t *testing.T) {
 	before := f.read()
 	f.run("check", "-y", "--keep-undo", "--undo", "IMAGE.log", "IMAGE").want(t, 1)
 	f.run("undo", "--json", "--undo", "IMAGE.log", "IMAGE").want(t, 0, `"schema":"fatkit.undo/1"`, `"state":"finished"`, `"label":"fatkit check"`)
+	if !bytes.Equal(before, f.read()) {
+		t.Error("not as before")
+	}
+}
+
+// TestUndoElsewhereAfterCut: that a command has its log elsewhere does not make it
+// blind to a run that was cut short: that is taken back before anything is written,
+// not after.
+func TestUndoElsewhereAfterCut(t *testing.T) {
+	for _, command := range [][]string{
+		{"check", "-y", "--undo", "IMAGE.log", "IMAGE"},
+		{"prealloc", "--create", "-l", "1K", "--undo", "IMAGE.log", "IMAGE", "a"},
+		{"zero", "-l", "512", "--undo", "IMAGE.log", "IMAGE", "a"},
+		{"format", "-t", "fake", "-f", "--undo", "IMAGE.log", "IMAGE"},
+	} {
+		f := newFake(t, pSafe)
+		f.interrupted()
+		f.run(command...).want(t, anyCode, "restoring the state before it")
+		if _, err := os.Stat(f.image + undoSuffix); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the log is still there (%v)", command[0], err)
+		}
+	}
+	f := newFake(t, pSafe)
+	f.interrupted()
+	f.run("check", "--undo", "IMAGE.log", "IMAGE").want(t, 16)
+	f.run("prealloc", "--dry-run", "-l", "1K", "--undo", "IMAGE.log", "IMAGE", "a").want(t, anyCode, "was interrupted while it wrote")
+}
+
+// TestUndoAfterOthers: what a run left half done is not restored over what others
+// wrote since, unless it is asked for by name.
+func TestUndoAfterOthers(t *testing.T) {
+	f := newFake(t, pSafe)
+	before := f.interrupted()
+	b := f.read()
+	for i := range b {
+		if b[i] != before[i] {
+			b[i] ^= 0x5A // neither old nor new
+			break
+		}
+	}
+	f.write(f.image, b)
+	for _, command := range []string{"check -y IMAGE", "prealloc --create -l 1K IMAGE a", "zero -l 512 IMAGE a", "undo IMAGE"} {
+		f.run(strings.Fields(command)...).want(t, 8, "changed since")
+	}
+	f.run("check", "IMAGE").want(t, anyCode, "undo --force")
+	if !bytes.Equal(b, f.read()) {
+		t.Fatal("it was written to")
+	}
+	f.run("undo", "--force", "IMAGE").want(t, 0, "taken back")
 	if !bytes.Equal(before, f.read()) {
 		t.Error("not as before")
 	}

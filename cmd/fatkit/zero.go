@@ -61,7 +61,7 @@ func (a *app) zeroCommand() *cli.Command {
 			&cli.StringFlag{Name: "offset", Aliases: []string{"o"}, Usage: "first byte of the range", DefaultText: "0"},
 			&cli.StringFlag{Name: "length", Aliases: []string{"l"}, Usage: "bytes of the range", DefaultText: "to the end of the file"},
 			toggle("do not grow the files", "keep-size", "n"),
-			toggle("zero every free cluster instead", "free"),
+			toggle("zero every free cluster instead: by holes where the file can have them, else by writing", "free"),
 			toggle("with --free: also what lies behind the ends of files in their last clusters", "slack"),
 			toggle("with --free: by making holes, or not at all", "punch"),
 			toggle("with --free: by writing, so that the space stays allocated", "write"),

@@ -23,7 +23,7 @@ func (r *zeroRun) runFree(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	if r.punch && !t.file.Limits().Holes {
-		return requestf("holes cannot be made in it, so --punch cannot be done; without it zeros are written")
+		return errNoHoles()
 	}
 	d, err := t.volume(t.file)
 	if err != nil {
@@ -91,29 +91,51 @@ func (r *zeroRun) zeroFree(ctx context.Context, v vol.Volume, d dev.Device) (*fr
 	return doc, err
 }
 
-// zeroRange zeroes at and counts what was not a hole already.
+// zeroRange zeroes at and counts what was not a hole already: by what has become
+// a hole of it, and what has not.
 func (r *zeroRun) zeroRange(d dev.Device, at dev.Range, doc *freeDoc) error {
 	n := dataIn(d, at)
-	holes := !r.write && d.Limits().Holes
-	switch {
-	case r.dryRun:
-	case r.write:
-		if err := dev.ZeroKeep(d, at); err != nil {
-			return err
-		}
-	default:
-		if err := d.Zero(at); err != nil {
-			return err
-		}
-		// The file system below may only now have said that it cannot.
-		holes = d.Limits().Holes
+	if n == 0 {
+		return nil
 	}
-	if holes {
-		doc.BytesPunched += n
-	} else {
-		doc.BytesWritten += n
+	if r.dryRun {
+		if !r.write && d.Limits().Holes {
+			doc.BytesPunched += n
+		} else {
+			doc.BytesWritten += n
+		}
+		return nil
+	}
+	if err := r.zeroAs(d, at); err != nil {
+		return err
+	}
+	left := min(n, dataIn(d, at))
+	doc.BytesPunched += n - left
+	if !r.punch {
+		doc.BytesWritten += left
 	}
 	return nil
+}
+
+// zeroAs zeroes at in the way that was asked for.
+func (r *zeroRun) zeroAs(d dev.Device, at dev.Range) error {
+	switch {
+	case r.write:
+		return dev.ZeroKeep(d, at)
+	case !r.punch:
+		return d.Zero(at)
+	}
+	if err := d.Discard(at); err != nil {
+		return err
+	}
+	if !d.Limits().Holes { // the file system below may only now have said so
+		return errNoHoles()
+	}
+	return nil
+}
+
+func errNoHoles() error {
+	return requestf("holes cannot be made in it, so --punch cannot be done; without it zeros are written")
 }
 
 // dataIn is how many bytes of r on d are no hole.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -39,6 +40,9 @@ func checkFree(path string, fi fs.FileInfo) error {
 	mounts := make([]unix.Statfs_t, n)
 	if n, err = unix.Getfsstat(mounts, unix.MNT_NOWAIT); err != nil {
 		return err
+	}
+	if direct, err := filepath.EvalSymlinks(path); err == nil {
+		path = direct // mounts name the device itself
 	}
 	for _, m := range mounts[:min(n, len(mounts))] {
 		from := unix.ByteSliceToString(m.Mntfromname[:])

@@ -210,7 +210,13 @@ func (f *File) Discard(r Range) error {
 	}
 	err := ask(f.f, r)
 	f.holes.zeroed(r)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) {
+		if !f.block {
+			f.noPunch.Store(true) // Limits says from now on that there are no holes
+		}
+		return nil
+	}
+	if err != nil {
 		return wrap("discard", f.path, r, err)
 	}
 	return nil

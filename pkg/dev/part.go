@@ -54,7 +54,8 @@ func Partitions(d Device) ([]Partition, error) {
 }
 
 // sectorSizes are the sizes in bytes that the sectors of d may have had where
-// its table was made: an image is often of a disk with others than its own.
+// its table was made: an image is often of a disk with others than its own. A GPT
+// is found by trying them; an MBR does not tell, and is read with the first.
 func sectorSizes(d Device) []int64 {
 	sizes := []int64{int64(d.Limits().LogicalSector), 512, 4096}
 	for i := len(sizes) - 1; i >= 0; i-- {

@@ -12,7 +12,8 @@ import (
 const widePiece = 256 << 10
 
 // ReadRunsWide is ReadRuns for work that can be split: so many workers, 1 and up,
-// each read a piece and call what fn made for them, at the same time. Pieces come
+// each read a piece and call the function that fn made for them, at the same time:
+// fn itself is called by all of them, and must be safe for that. Pieces come
 // in no order, are of 256 KiB at most and end at multiples of that; everything
 // else is as ReadRuns has it, but for Serial, which means nothing here.
 func ReadRunsWide(ctx context.Context, d Device, runs []Range, o ReadOptions, workers int, fn func() func(r Range, p []byte) error) (ReadStats, error) {

@@ -5,7 +5,7 @@ import "github.com/fatkit/fatkit/pkg/vol"
 // Driver is the exFAT driver.
 func Driver() *vol.Driver {
 	return &vol.Driver{
-		Name:      "exfat",
+		Name:      "exFAT",
 		Types:     []string{"exfat"},
 		Problems:  Problems(),
 		Probe:     probe,

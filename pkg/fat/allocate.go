@@ -221,10 +221,10 @@ func (c *change) refuse(err error, o allocOptions) error {
 	case u.Align > 1:
 		where = fmt.Sprintf(" at multiples of %d bytes", o.alignBytes)
 	}
-	what := "extent"
 	if !u.Contiguous {
-		what = "extents"
+		return fmt.Errorf("%w: %s: no free extents%s hold %d clusters, though %d are free",
+			vol.ErrRequest, u.path, where, u.Units, c.v.m.CountFree())
 	}
-	return fmt.Errorf("%w: %s: there is no free %s of %d clusters%s; the longest free run has %d",
-		vol.ErrRequest, u.path, what, u.Units, where, c.v.m.LargestFree().Len)
+	return fmt.Errorf("%w: %s: there is no free extent of %d clusters%s; the longest free run has %d",
+		vol.ErrRequest, u.path, u.Units, where, c.v.m.LargestFree().Len)
 }

@@ -110,6 +110,8 @@ func sizeDamages() []damage {
 		}, also: []string{"lost-chains"}},
 		{slug: "clusters-beyond-size", fix: fixTruncate, kinds: allKinds, hit: beyond, gone: []string{"/BIG.BIN"},
 			also: []string{"fsinfo-free-wrong"}, then: func(l *lab, now *reader) { prefix(l, now, "/BIG.BIN", 2) }},
+		{slug: "clusters-beyond-size", fix: fixDetach, kinds: allKinds, hit: beyond, gone: []string{"/BIG.BIN"},
+			also: []string{"lost-chains"}, then: func(l *lab, now *reader) { prefix(l, now, "/BIG.BIN", 2) }},
 		{slug: "clusters-beyond-size", fix: fixKeep, kinds: allKinds, hit: beyond, gone: []string{"/BIG.BIN"},
 			then: func(l *lab, now *reader) {
 				if got := now.files()["/BIG.BIN"]; len(got) != int(9*l.cluster) {
@@ -117,6 +119,7 @@ func sizeDamages() []damage {
 				}
 			}},
 		{slug: "empty-with-clusters", fix: fixTruncate, kinds: allKinds, hit: reserved, also: []string{"fsinfo-free-wrong"}},
+		{slug: "empty-with-clusters", fix: fixDetach, kinds: allKinds, hit: reserved, also: []string{"lost-chains"}},
 		{slug: "empty-with-clusters", fix: fixKeep, kinds: allKinds, hit: reserved, gone: []string{"/EMPTY.DAT"},
 			then: func(l *lab, now *reader) {
 				if got := now.files()["/EMPTY.DAT"]; len(got) != int(l.cluster) {

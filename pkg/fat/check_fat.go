@@ -1,7 +1,6 @@
 package fat
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 
@@ -42,7 +41,7 @@ func (c *checker) checkFAT(ctx context.Context, r *vol.Report) error {
 // readFATs loads the map from the FAT that counts and compares the copies. All
 // are read once; only if they differ they are read again to see where.
 func (c *checker) readFATs(ctx context.Context) (diff []fatDiff, used *space.Map, load loadStats, err error) {
-	used, load, equal, err := loadCompared(ctx, c.d, c.g, c.fat, 0)
+	used, load, equal, err := loadCompared(ctx, c.d, c.g, c.fat, c.workers())
 	if err == nil && !equal {
 		diff, err = c.compareFats(ctx)
 	}
@@ -105,12 +104,12 @@ func (c *checker) eachDiff(ctx context.Context, a, b int, fn func(off int64, wan
 			return err
 		}
 		c.stats.BytesRead += 2 * n
-		if bytes.Equal(x[:n], y[:n]) {
+		if entriesDiffer(c.g.Type, x[:n], y[:n]) < 0 {
 			continue
 		}
 		for s := int64(0); s < n; s += c.g.SectorSize {
 			e := min(s+c.g.SectorSize, n)
-			if !bytes.Equal(x[s:e], y[s:e]) {
+			if entriesDiffer(c.g.Type, x[s:e], y[s:e]) >= 0 {
 				if err := fn(off+s, x[s:e]); err != nil {
 					return err
 				}

@@ -47,7 +47,7 @@ func (c *checker) checkLost(r *vol.Report) error {
 	if c.walk.rootEmpty {
 		offers = []string{fixRescue, fixFree}
 	}
-	f := c.cat.Found("lost-chains", where[0], vol.Detail("%d clusters in %d chains, %d bytes", n, max(1, lost.heads.CountUsed()), int64(n)*c.g.ClusterSize()),
+	f := c.cat.Found("lost-chains", where[0], vol.Detail("%d clusters, %d bytes, chains: %d", n, int64(n)*c.g.ClusterSize(), max(1, lost.heads.CountUsed())),
 		vol.Related(where...), vol.Offer(offers...))
 	r.Found(f, func(ctx context.Context, rep vol.Repair) error {
 		if rep.Name == fixRescue {

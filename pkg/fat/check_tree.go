@@ -151,6 +151,9 @@ func (c *checker) faultOffers(f *chainFault, head uint32) []string {
 	switch {
 	case f.slug == "clusters-beyond-size" || f.slug == "empty-with-clusters":
 		o = append(o, fixTruncate)
+		if len(c.walk.shared) == 0 { // else who the rest belongs to is for that
+			o = append(o, fixDetach)
+		}
 		if int64(f.n)*c.g.ClusterSize() <= maxFileSize {
 			o = append(o, fixKeep)
 		}
@@ -211,7 +214,7 @@ func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
 		return c.patchEntry(f.ref, func(e dirEntry) { e.setSize(uint32(int64(f.n) * cs)) })
 	}
 	if f.at == 0 && f.n > f.need { // too long, and otherwise sound
-		return c.cutAfter(f, f.need)
+		return c.cutAfter(f, f.need, how != fixDetach)
 	}
 	if f.n > 0 {
 		if err := c.walk.tab.set(f.last, entryLast); err != nil || f.isDir {
@@ -226,9 +229,9 @@ func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
 	})
 }
 
-// cutAfter ends the chain of f after keep clusters and gives the rest back,
-// unless another chain may lead there too.
-func (c *checker) cutAfter(f *chainFault, keep uint32) error {
+// cutAfter ends the chain of f after keep clusters. With free the rest is given
+// back, unless another chain may lead there too.
+func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 	t := c.walk.tab
 	cut, last := f.start, uint32(0)
 	for i := uint32(0); i < keep; i++ {
@@ -238,10 +241,10 @@ func (c *checker) cutAfter(f *chainFault, keep uint32) error {
 			return err
 		}
 	}
-	var free []link
-	if len(c.walk.shared) == 0 {
+	var rest []link
+	if free && len(c.walk.shared) == 0 {
 		var err error
-		if free, err = c.chainRuns(cut, f.n-keep); err != nil {
+		if rest, err = c.chainRuns(cut, f.n-keep); err != nil {
 			return err
 		}
 	}
@@ -252,7 +255,7 @@ func (c *checker) cutAfter(f *chainFault, keep uint32) error {
 	} else if err := t.set(last, entryLast); err != nil {
 		return err
 	}
-	return t.setRuns(free)
+	return t.setRuns(rest)
 }
 
 // chainRuns are n clusters of a chain from start on, as runs to be freed.

@@ -5,7 +5,7 @@ import "github.com/fatkit/fatkit/pkg/vol"
 // Driver is the FAT driver: FAT12, FAT16 and FAT32.
 func Driver() *vol.Driver {
 	return &vol.Driver{
-		Name:      "fat",
+		Name:      "FAT",
 		Types:     []string{"fat", "fat12", "fat16", "fat32"},
 		Problems:  Problems(),
 		Probe:     probe,

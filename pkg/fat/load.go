@@ -27,20 +27,21 @@ type loadStats struct {
 // for the bitmap of a 4 TB card while it read sector by sector, each waiting
 // for the one before, and 2.5 s with plugged readahead in the window that the
 // device states. The FAT is FAT's bitmap, 32 times as long, so here it matters
-// more: one run, read in windows, the next one under way while this one is
-// decoded. What the image file says is a hole is free without being read, so
+// more: one run, a window read ahead, decoded by all cores in pieces as they
+// come. What the image file says is a hole is free without being read, so
 // the FAT of a fresh sparse image costs next to nothing.
 func loadMap(ctx context.Context, d dev.Device, g *Geometry, copy int, window int64) (*space.Map, loadStats, error) {
-	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy}
+	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy, workers: runtime.GOMAXPROCS(0)}
 	stats, err := l.load(ctx, window)
 	return l.m, stats, err
 }
 
-// loadCompared is loadMap that also holds the other FATs against the one it
-// loads, byte by byte, and tells whether they are equal.
-func loadCompared(ctx context.Context, d dev.Device, g *Geometry, copy int, window int64) (*space.Map, loadStats, bool, error) {
-	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy, compare: true}
-	stats, err := l.load(ctx, window)
+// loadCompared is loadMap with so many workers that also compares the other FATs
+// with the one it loads, and tells whether they say the same: the reserved bits of
+// FAT32 do not count.
+func loadCompared(ctx context.Context, d dev.Device, g *Geometry, copy, workers int) (*space.Map, loadStats, bool, error) {
+	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy, compare: true, workers: workers}
+	stats, err := l.load(ctx, 0)
 	return l.m, stats, !l.differ.Load(), err
 }
 
@@ -51,6 +52,7 @@ type mapLoader struct {
 	m       *space.Map
 	copy    int // which FAT
 	compare bool
+	workers int
 
 	bad    atomic.Uint32 // clusters marked so
 	differ atomic.Bool   // other FATs do, where compare is set
@@ -68,7 +70,7 @@ func (l *mapLoader) load(ctx context.Context, window int64) (loadStats, error) {
 	if _, err := l.d.ReadAt(b, head.Off); err != nil {
 		return loadStats{}, err
 	}
-	if err := l.hold(head, b, make([]byte, head.Len)); err != nil {
+	if err := l.compareWith(head, b, make([]byte, head.Len)); err != nil {
 		return loadStats{}, err
 	}
 	if l.g.Type == FAT12 {
@@ -76,9 +78,9 @@ func (l *mapLoader) load(ctx context.Context, window int64) (loadStats, error) {
 		return loadStats{bytes: head.Len, reads: 1, bad: l.bad.Load()}, nil
 	}
 	run := dev.Range{Off: head.End(), Len: int64(l.g.Clusters) * entry}
-	workers := 1
-	if l.g.Type == FAT32 {
-		workers = runtime.GOMAXPROCS(0)
+	workers := l.workers
+	if l.g.Type != FAT32 { // it is small
+		workers = 1
 	}
 	rs, err := dev.ReadRunsWide(ctx, wholeHoles{l.d}, []dev.Range{run}, dev.ReadOptions{Window: window, Holes: true}, workers, l.worker)
 	return loadStats{bytes: rs.Bytes, reads: rs.Reads, window: rs.Readahead, bad: l.bad.Load()}, err
@@ -91,7 +93,7 @@ func (l *mapLoader) worker() func(dev.Range, []byte) error {
 		if l.compare && int64(len(other)) < min(r.Len, comparePiece) {
 			other = make([]byte, min(r.Len, comparePiece))
 		}
-		if err := l.hold(r, b, other); err != nil {
+		if err := l.compareWith(r, b, other); err != nil {
 			return err
 		}
 		switch {
@@ -108,9 +110,9 @@ func (l *mapLoader) worker() func(dev.Range, []byte) error {
 // comparePiece is how much is read of another FAT at a time, in bytes.
 const comparePiece = 256 << 10
 
-// hold compares the other FATs with b, which is r of the one that is loaded, or
-// with a hole, if that is asked for. It reads into buf.
-func (l *mapLoader) hold(r dev.Range, b, buf []byte) error {
+// compareWith compares the other FATs with b, which is r of the one that is loaded,
+// or with a hole, if that is asked for. It reads into buf.
+func (l *mapLoader) compareWith(r dev.Range, b, buf []byte) error {
 	if !l.compare || l.differ.Load() {
 		return nil
 	}
@@ -132,7 +134,7 @@ func (l *mapLoader) hold(r dev.Range, b, buf []byte) error {
 // same tells whether the bytes r of the device are b, or zeros where b is nil.
 func (l *mapLoader) same(r dev.Range, b, buf []byte) (bool, error) {
 	if b == nil {
-		at, err := dataIn(l.d, r, 0)
+		at, err := dataIn(l.d, r, l.g.Type)
 		return at < 0, err
 	}
 	for len(b) > 0 {
@@ -140,7 +142,7 @@ func (l *mapLoader) same(r dev.Range, b, buf []byte) (bool, error) {
 		if _, err := l.d.ReadAt(buf[:n], r.Off); err != nil {
 			return false, err
 		}
-		if !bytes.Equal(buf[:n], b[:n]) {
+		if entriesDiffer(l.g.Type, buf[:n], b[:n]) >= 0 {
 			return false, nil
 		}
 		b, r.Off = b[n:], r.Off+int64(n)
@@ -340,6 +342,7 @@ func entriesDiffer(t Type, a, b []byte) int {
 // where it is, or -1.
 func dataIn(d dev.Device, r dev.Range, t Type) (int64, error) {
 	var b, zeros []byte
+	d = wholeHoles{d}
 	for !r.Empty() {
 		data := d.NextData(r.Off).Intersect(r)
 		if data.Empty() {

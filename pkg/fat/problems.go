@@ -17,6 +17,7 @@ const (
 	fixRejoin   = "rejoin"   // link the rest of the chain again
 	fixCopy     = "copy"     // give one owner clusters of its own
 	fixKeep     = "keep"     // keep the clusters and adapt the size
+	fixDetach   = "detach"   // end the chain here; the rest becomes lost clusters
 	fixFree     = "free"     // give the clusters back
 	fixRescue   = "rescue"   // make files of them
 	fixReveal   = "reveal"   // make hidden entries visible
@@ -54,17 +55,17 @@ func bootProblems() []vol.Problem {
 			Repairs: []vol.Repair{repair(fixSet, fix, vol.LossNone)}}
 	}
 	return []vol.Problem{
-		fatal("FAT-0100", "sector-size", "bytes per sector cannot be"),
-		fatal("FAT-0101", "cluster-size", "sectors per cluster cannot be"),
+		fatal("FAT-0100", "sector-size", "bytes per sector is not valid"),
+		fatal("FAT-0101", "cluster-size", "sectors per cluster is not valid"),
 		fatal("FAT-0102", "reserved-zero", "no reserved sectors"),
-		fatal("FAT-0103", "fat-count", "number of FATs cannot be"),
+		fatal("FAT-0103", "fat-count", "number of FATs is not valid"),
 		fatal("FAT-0104", "fat-size-zero", "FAT size is zero"),
 		fatal("FAT-0105", "total-sectors-zero", "volume size is zero"),
 		fatal("FAT-0106", "no-root", "no root directory"),
 		fatal("FAT-0107", "no-data-area", "no room for data"),
 		fatal("FAT-0108", "too-many-clusters", "more clusters than the FAT type allows"),
-		fatal("FAT-0109", "root-cluster", "root directory's first cluster cannot be"),
-		fatal("FAT-0110", "type-ambiguous", "FAT12 or FAT16 cannot be told"),
+		fatal("FAT-0109", "root-cluster", "root directory's first cluster is not valid"),
+		fatal("FAT-0110", "type-ambiguous", "whether it is FAT12 or FAT16 cannot be told"),
 		fatal("FAT-0111", "fat-beyond-device", "the image ends inside the FATs or the root directory"),
 		fatal("FAT-0112", "root-unreadable", "root directory's chain is broken at its start"),
 		{Code: "FAT-0143", Slug: "root-garbage", Severity: vol.SevError, Title: "root directory holds something else",
@@ -169,16 +170,20 @@ func chainProblems() []vol.Problem {
 		{Code: "FAT-0002", Slug: "chain-free", Severity: vol.SevError, Title: "chain leads to a free cluster", Explain: "A cluster of the chain is marked as free: the system may give it to another file.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
 		{Code: "FAT-0003", Slug: "chain-bad", Severity: vol.SevError, Title: "chain leads to a cluster marked as bad", Explain: "A cluster of the chain is marked as unusable.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
 		{Code: "FAT-0004", Slug: "chain-loop", Severity: vol.SevError, Title: "chain comes back to itself", Explain: "Following the chain never ends.", Source: src, Repairs: []vol.Repair{end, rejoin, cut}},
-		{Code: "FAT-0005", Slug: "start-invalid", Severity: vol.SevError, Title: "first cluster cannot be", Explain: "The entry's first cluster does not exist, is free or is marked as bad: it has no contents that could be found.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
+		{Code: "FAT-0005", Slug: "start-invalid", Severity: vol.SevError, Title: "first cluster is not valid", Explain: "The entry's first cluster does not exist, is free or is marked as bad: it has no contents that could be found.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
 			repair(fixClear, "set it to 0: the file is empty", vol.LossNone),
 			repair(fixRejoin, "point the entry to the lost chain that fits it", vol.LossMetadata),
 			repair(fixTruncate, "make the file empty", vol.LossData), repair(fixRemove, "remove the directory's entry", vol.LossData)}},
 		{Code: "FAT-0006", Slug: "size-exceeds-clusters", Severity: vol.SevError, Title: "file is longer than its clusters", Explain: "The size in the entry is more than the chain can hold. What lies behind the chain's end is not there.", Source: "[FAT] DIR_FileSize", Repairs: []vol.Repair{rejoin,
 			repair(fixTruncate, "lower the size to what the chain holds", vol.LossData)}},
 		{Code: "FAT-0007", Slug: "clusters-beyond-size", Severity: vol.SevError, Title: "file has clusters beyond its size", Explain: "The chain is longer than the size needs. A system that was cut off while writing leaves this, and so does preallocation beyond the end; Linux turns the volume read-only when it appends to such a file.", Source: "[FAT] DIR_FileSize", Repairs: []vol.Repair{
-			repair(fixTruncate, "give the clusters beyond the size back", vol.LossData), repair(fixKeep, "raise the size to the end of the chain", vol.LossNone)}},
+			repair(fixTruncate, "give the clusters beyond the size back", vol.LossData),
+			repair(fixDetach, "end the file at its size; the clusters beyond it are rescued as lost ones", vol.LossNone),
+			repair(fixKeep, "raise the size to the end of the chain; the file gets longer", vol.LossMetadata)}},
 		{Code: "FAT-0008", Slug: "empty-with-clusters", Severity: vol.SevError, Title: "empty file has clusters", Explain: "A file of size 0 must have first cluster 0. Preallocated space, or a file whose size was never written back.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
-			repair(fixTruncate, "give the clusters back", vol.LossData), repair(fixKeep, "raise the size to the end of the chain", vol.LossNone)}},
+			repair(fixTruncate, "give the clusters back", vol.LossData),
+			repair(fixDetach, "take them from the file; they are rescued as lost ones", vol.LossNone),
+			repair(fixKeep, "raise the size to the end of the chain; the file gets longer", vol.LossMetadata)}},
 		{Code: "FAT-0009", Slug: "size-without-clusters", Severity: vol.SevError, Title: "file has a size but no clusters", Explain: "The entry's first cluster is 0, so there are no contents.", Source: "[FAT] DIR_FstClusLO", Repairs: []vol.Repair{
 			repair(fixRejoin, "point the entry to the lost chain that fits it", vol.LossMetadata), repair(fixTruncate, "set the size to 0", vol.LossData)}},
 		{Code: "FAT-0010", Slug: "directory-without-clusters", Severity: vol.SevError, Title: "directory has no clusters", Explain: "A directory has at least one cluster, which holds its dot entries. Linux turns the volume read-only when it meets one without.", Source: "[FAT] FAT Directory Structure", Repairs: []vol.Repair{
@@ -215,7 +220,7 @@ func dirProblems() []vol.Problem {
 		row("FAT-0312", "label-clusters", vol.SevError, "volume label has clusters or a size", "A label has neither.", repair(fixClear, "zero both", vol.LossMetadata)),
 		row("FAT-0313", "label-invalid", vol.SevWarning, "volume label holds characters that are not allowed", "A label is made of the characters of a short name, and blanks.", repair(fixRename, "replace them", vol.LossMetadata)),
 		row("FAT-0315", "directory-garbage", vol.SevError, "directory holds something else", "It does not start with dot entries and most of its slots cannot be entries: its cluster was overwritten, or the entry never was a directory.", repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
-		row("FAT-0314", "time-invalid", vol.SevInfo, "date or time cannot be", "A month above 12, an hour above 23 and the like. Systems show another time or none."),
+		row("FAT-0314", "time-invalid", vol.SevInfo, "date or time is not valid", "A month above 12, an hour above 23 and the like. Systems show another time or none."),
 	}
 }
 

@@ -48,7 +48,7 @@ type twiceDir struct {
 // cluster, a node a directory, and a batch of directory contents.
 //
 // Only a cluster that is claimed twice starts the search for its owners
-// (links.go): nothing is kept for each cluster to name them.
+// (owners.go): nothing is kept for each cluster to name them.
 type walk struct {
 	c       *checker
 	tab     *table

@@ -36,7 +36,7 @@ func (w *walk) runLevel(ctx context.Context, level []int32) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	eg, ctx := errgroup.WithContext(ctx)
-	eg.SetLimit(w.workers() + 1)
+	eg.SetLimit(w.c.workers() + 1)
 	l := &levelRun{w: w, dirs: w.dirs, level: level, eg: eg,
 		room: semaphore.NewWeighted(batchBytes), queue: make(chan chan *dirScan, batchDirs)}
 	eg.Go(func() error { return l.feed(ctx) })
@@ -136,9 +136,10 @@ func (l *levelRun) take(ctx context.Context) error {
 	return nil
 }
 
-func (w *walk) workers() int {
-	if w.c.o.Workers > 0 {
-		return w.c.o.Workers
+// workers is how many may work side by side.
+func (c *checker) workers() int {
+	if c.o.Workers > 0 {
+		return c.o.Workers
 	}
 	return runtime.GOMAXPROCS(0)
 }

@@ -29,14 +29,14 @@ func (m *builder) newDir(x *built) *built {
 func (x *built) enter(name string, ino uint32, kind byte) {
 	if x.node.inline()&inlineDentry != 0 {
 		d := newDentryBlock(x.m.g.inlineArea(x.node))
-		slot := d.add(name, ino, kind)
+		slot := d.add(name, x.hash(name), ino, kind)
 		if slot < 0 {
 			x.m.t.Fatalf("no room for %s in its inode", name)
 		}
 		x.entries = append(x.entries, builtEntry{name: name, slot: slot})
 		return
 	}
-	h := uint64(nameHash([]byte(name)))
+	h := uint64(x.hash(name))
 	start := uint64(0)
 	for level := 0; ; level++ {
 		buckets, blocks := dirBuckets(level, int(x.node.dirLevel())), blocksPerBucket(level)
@@ -48,7 +48,7 @@ func (x *built) enter(name string, ino uint32, kind byte) {
 				x.node.put64(inodeSize, max(x.node.size(), (uint64(page)+1)*uint64(x.m.g.BlockSize)))
 			}
 			b := x.m.read(addr)
-			if slot := newDentryBlock(b).add(name, ino, kind); slot >= 0 {
+			if slot := newDentryBlock(b).add(name, x.hash(name), ino, kind); slot >= 0 {
 				x.m.write(addr, b)
 				x.entries = append(x.entries, builtEntry{name: name, blk: addr, slot: slot})
 				x.node.put32(inodeDepth, max(x.node.depth(), uint32(level)+1))
@@ -59,9 +59,19 @@ func (x *built) enter(name string, ino uint32, kind byte) {
 	}
 }
 
+// hash is that of a name in x.
+func (x *built) hash(name string) uint32 {
+	if x.node.flags()&flagCasefold != 0 {
+		if folded, ok := foldName(nil, []byte(name)); ok { // TestCheckStock has it from Linux
+			return nameHash(folded)
+		}
+	}
+	return nameHash([]byte(name))
+}
+
 // add enters a name in free slots that follow one another, and returns the
 // first; -1 for no room.
-func (d dentryBlock) add(name string, ino uint32, kind byte) int {
+func (d dentryBlock) add(name string, hash, ino uint32, kind byte) int {
 	n := nameSlots(len(name))
 	for at, free := 0, 0; at < d.slots; at++ {
 		if free++; d.used(at) {
@@ -71,7 +81,7 @@ func (d dentryBlock) add(name string, ino uint32, kind byte) int {
 			continue
 		}
 		first := at - n + 1
-		d.entry(first).put(nameHash([]byte(name)), ino, len(name), kind)
+		d.entry(first).put(hash, ino, len(name), kind)
 		copy(d.b[d.names+nameSlotLen*first:], name)
 		for i := range n {
 			d.setUsed(first + i)

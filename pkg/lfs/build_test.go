@@ -32,6 +32,7 @@ type builder struct {
 
 	orphans []uint32 // inodes that the pack lists
 	flags   uint32   // of the pack, instead of that of an unmount
+	few     bool     // fill makes few files, to be quick
 }
 
 // built is a file or directory, and where it is.

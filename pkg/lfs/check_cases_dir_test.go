@@ -31,6 +31,12 @@ func dirDamages() []damage {
 		}},
 		entry("dentry-hash", "", "empty", "", func(_ *lab, d dentryBlock, i int) { d.entry(i)[dentryHash+3] ^= 1 }),
 		entry("dentry-hash", "small", "small file", "", func(_ *lab, d dentryBlock, i int) { d.entry(i)[dentryHash] ^= 1 }),
+		{slug: "dentry-hash", name: " folded", with: "all", do: func(l *lab) vol.Location {
+			off := l.at["folded"].editEntry("README.TXT", func(d dentryBlock, i int) {
+				d.entry(i).put(nameHash([]byte("README.TXT")), d.entry(i).ino(), 10, typeFile)
+			})
+			return at(off, dentryLen)
+		}},
 		{slug: "dentry-position", do: func(l *lab) vol.Location { return l.swapBuckets() }},
 		{slug: "dentry-twice", more: "inode-name", do: func(l *lab) vol.Location { return at(l.rename("socket", "direct"), dentryLen) }},
 		entry("dentry-bitmap", "many", "a name that takes four slots 5", "", func(_ *lab, d dentryBlock, i int) { d.b[(i+1)/8] &^= 1 << ((i + 1) % 8) }),

@@ -28,6 +28,7 @@ func inodeDamages() []damage {
 		edit("inode-size-short", "plain", "", func(n nodeBlock) { n.put64(inodeSize, 5) }),
 		edit("inode-dir-size", "many", "", func(n nodeBlock) { n.put64(inodeSize, 4096) }),
 		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+8, 4) }),
+		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+4, n.u32(inodeExtent+4)+1) }),
 		edit("inode-extent", "plain", "", func(n nodeBlock) { n.put32(inodeExtent+8, 0xFFFFFFFF) }),
 		edit("inode-extra", "inline", "", func(n nodeBlock) { n[inodeInline] |= inlineExtra }),
 		with("extra_attr", "inode-extra", "empty", "", func(_ *lab, n nodeBlock) { n.put16(inodeExtraLen, 5) }),
@@ -46,6 +47,7 @@ func inodeDamages() []damage {
 		}},
 		edit("inode-casefold", "dir", "", func(n nodeBlock) { n.put32(inodeFlags, flagCasefold) }),
 		edit("inode-compression", "plain", "", func(n nodeBlock) { n.put32(inodeFlags, flagCompressed) }),
+		with("all", "inode-saved", "compressed", "", func(_ *lab, n nodeBlock) { n.put64(inodeComprBlocks, 7) }),
 		edit("inode-name", "plain", "", func(n nodeBlock) { n[inodeName] = 'x' }),
 		edit("inode-name-length", "plain", "", func(n nodeBlock) { n.put32(inodeNameLen, 300) }),
 		edit("inode-parent", "dir", "", func(n nodeBlock) { n.put32(inodeParent, 9999) }),
@@ -77,7 +79,7 @@ func inodeTreeDamages() []damage {
 		}}
 	}
 	return []damage{
-		{slug: "inode-unreachable", more: "inode-links inode-name", do: func(l *lab) vol.Location {
+		{slug: "inode-unreachable", more: "inode-links", do: func(l *lab) vol.Location {
 			// Its only name leads to another file.
 			l.root.editEntry("inline", func(d dentryBlock, i int) { setIno(d, i, l.at["plain"].ino) })
 			return vol.Location{Cluster: l.at["inline"].addr}

@@ -115,6 +115,10 @@ func packDamages() []damage {
 			l.editPack(func(c checkpoint) { c.putLog(coldData, l.logSegment(coldData), segmentBlocks) }, 0, 0)
 			return at(l.g.BlockOff(l.g.PackBlock(0))+cpDataSegments+4*coldData, 4)
 		}},
+		{slug: "log-place", name: " used hole", do: func(l *lab) vol.Location {
+			l.editPack(func(c checkpoint) { c[cpAllocTypes+warmData] = allocSSR; c.putLog(warmData, l.logSegment(warmData), 1) }, 0, 0)
+			return at(l.g.BlockOff(l.g.PackBlock(0))+cpDataSegments+4*warmData, 4)
+		}},
 		{slug: "log-summary", do: func(l *lab) vol.Location {
 			l.editSummary(warmNode, func(b summaryBlock) { b.putKind(summaryData) })
 			return at(l.g.BlockOff(l.g.PackBlock(0))+cpNodeSegments+4, 4)

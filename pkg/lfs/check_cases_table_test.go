@@ -1,6 +1,10 @@
 package lfs
 
-import "github.com/fatkit/fatkit/pkg/vol"
+import (
+	"encoding/binary"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
 
 // tableDamages break SIT, SSA and NAT.
 func tableDamages() []damage {
@@ -52,6 +56,8 @@ func tableDamages() []damage {
 		}},
 		{slug: "nat-reserved", do: func(l *lab) vol.Location { return l.editNAT(metaIno, func(e natEntry) { e.put(0, metaIno, 5) }) }},
 		{slug: "nat-reserved", name: " 0", do: func(l *lab) vol.Location { return l.editNAT(0, func(e natEntry) { e.put(0, 0, 5) }) }},
+		{slug: "nat-bits", name: " empty", do: func(l *lab) vol.Location { return l.putNATBits(false, 0) }},
+		{slug: "nat-bits", name: " full", do: func(l *lab) vol.Location { return l.putNATBits(true, 3) }},
 		{slug: "nat-owner", more: "cp-totals inode-blocks node-pointer sit-leak", do: func(l *lab) vol.Location {
 			return l.editNAT(l.at["direct"].nodes[1].nid, func(e natEntry) { e.put(0, 0, e.addr()) })
 		}},
@@ -109,4 +115,23 @@ func (m *builder) moveLog(log int) {
 	m.next[log] = m.g.SegmentBlock(segno)
 	m.writePack()
 	m.editSIT(segno, func(e sitEntry) { e.put(log, 0) })
+}
+
+// putNATBits writes bits of free and used node numbers: all is so in one block
+// of NAT, and nothing is said of the others.
+func (l *lab) putNATBits(full bool, index uint32) vol.Location {
+	l.editPack(func(c checkpoint) { c.put32(cpFlags, c.flags()|cpNatBits) }, 0, 0)
+	c := checkpoint(l.read(l.g.PackBlock(0)))
+	at := l.g.BlockRange(l.g.natBitsBlock(l.g.PackBlock(0)), l.g.natBitsBlocks())
+	b := make([]byte, at.Len)
+	binary.LittleEndian.PutUint64(b, c.version()|uint64(c.sum())<<32)
+	n := l.g.NATBitmapBytes()
+	if full {
+		setLSB(b[natBitsHead:natBitsHead+n], index)
+	} else {
+		setLSB(b[natBitsHead+n:], index)
+	}
+	_, err := l.d.WriteAt(b, at.Off)
+	l.must(err)
+	return vol.Location{Range: at}
 }

@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -55,7 +56,12 @@ func fill(m *builder) *lab {
 	add("kept", file{pages: []uint32{0}, reserved: []uint32{1, 2, 3}, size: 100, change: func(n nodeBlock) { n[inodeAdvise] = adviseKeepSize }})
 	add("pinned", file{pages: []uint32{0, 1}, size: 100, change: func(n nodeBlock) { n[inodeInline] |= inlinePinned }})
 	add("attributes", file{pages: []uint32{0}, xattrs: xattr(1, "colour", []byte("blue"))})
-	add("more attributes", file{xattrs: xattr(1, "colour", []byte("blue")), more: xattr(1, "long", make([]byte, 900))})
+	add("more attributes", file{xattrs: xattr(1, "colour", []byte("blue")), more: xattr(1, "long", bytes.Repeat([]byte{0x55}, 900))})
+	add("renamed", file{change: func(n nodeBlock) { // over another
+		n[inodeAdvise] = adviseLostParent
+		n[inodeName] = 'x'
+		n.put32(inodeParent, 1)
+	}})
 	add("extent", file{pages: []uint32{0, 1, 2}, change: func(n nodeBlock) {
 		n.put32(inodeExtent+4, m.next[warmData])
 		n.put32(inodeExtent+8, 3)
@@ -69,11 +75,22 @@ func fill(m *builder) *lab {
 	twice := m.file(dir, "twice", file{inline: []byte("two names"), links: 2})
 	l.at["twice"] = twice
 	m.root.enter("twice too", twice.ino, typeFile)
+	if m.g.Has(featCasefold) {
+		folded := m.dir(m.root, "folded")
+		folded.node.put32(inodeFlags, flagCasefold)
+		l.at["folded"] = folded
+		m.file(folded, "README.TXT", file{})
+		m.file(folded, "ÄÖÜ", file{})
+	}
 	l.at["small"] = m.inlineDir(m.root, "small")
 	l.at["small file"] = m.file(l.at["small"], "small file", file{})
 	many := m.dir(m.root, "many")
 	l.at["many"] = many
-	for i := range 600 {
+	names := 600
+	if m.few {
+		names = 5
+	}
+	for i := range names {
 		m.file(many, fmt.Sprintf("a name that takes four slots %d", i), file{})
 	}
 	return l
@@ -96,7 +113,7 @@ func (m *builder) compressed(dir *built, name string) *built {
 	x := m.file(dir, name, file{pages: []uint32{1, 2, 4, 5, 6, 7}, reserved: []uint32{3}, change: func(n nodeBlock) {
 		n.put32(inodeFlags, flagCompressed)
 		n[inodeLogCluster] = 2
-		n.put64(inodeComprBlocks, 1)
+		n.put64(inodeComprBlocks, 2)
 	}})
 	x.point(0, compressAddr)
 	return x
@@ -174,5 +191,52 @@ func TestLabIsClean(t *testing.T) {
 				t.Errorf("mount-scan says %+v, %v", scan, err)
 			}
 		})
+	}
+}
+
+// TestCheckAlone: with one worker the same is found.
+func TestCheckAlone(t *testing.T) {
+	l := newLab(t, "")
+	l.editSummary(warmData, func(b summaryBlock) { clear(b[:100*summaryLen]) })
+	want := found(l.check())
+	res, err := vol.Fsck(t.Context(), l.d, Driver(), vol.CheckOptions{Workers: 1}, nil, nil)
+	if err != nil || len(want) == 0 || !slices.Equal(found(res), want) {
+		t.Errorf("found %q, %v; should be %q", found(res), err, want)
+	}
+}
+
+// TestSharedBlocks: a directory that has the same block many times over is read
+// once, and soon.
+func TestSharedBlocks(t *testing.T) {
+	l := newLab(t, "")
+	x := l.at["many"]
+	x.editInode(func(n nodeBlock) {
+		for i := range n.words() {
+			n.putWord(i, x.pages[0])
+		}
+	})
+	looks(t, l.d)
+	res := l.check()
+	if got := slugs(res); !slices.Contains(got, "addr-twice") || res.Stats.BytesRead > 16<<20 {
+		t.Errorf("found %q, %d bytes read", got, res.Stats.BytesRead)
+	}
+}
+
+// TestManyFindings: of a volume that is wrong throughout everything is counted,
+// and not everything kept.
+func TestManyFindings(t *testing.T) {
+	w := newWalk(t.Context(), nil, &state{g: &Geometry{BlockSize: minBlock, MainSegments: 1}}, nil, make([]byte, 16))
+	h := newHarvest(w)
+	for range 3 {
+		h.reset()
+		for range maxNotes + 1 {
+			h.note(note{slug: "inode-time", inode: -1})
+		}
+		h.note(note{slug: "inode-links", inode: -1})
+		w.takeNotes(h, 0)
+		h.full = w.full
+	}
+	if len(w.notes) != maxNotes+3 || w.noted["inode-time"] != 3*(maxNotes+1) || !h.enough("inode-time") || h.enough("inode-links") {
+		t.Errorf("%d notes are kept of %v", len(w.notes), w.noted)
 	}
 }

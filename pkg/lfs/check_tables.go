@@ -11,6 +11,11 @@ import (
 
 // checkTables loads SIT and NAT.
 func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
+	bits, err := c.s.readNATBits(c.d)
+	if err != nil {
+		return err
+	}
+	c.s.natBits = bits
 	t, stats, err := c.s.loadTables(ctx, c.d, 0)
 	if err != nil {
 		return err
@@ -21,6 +26,7 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 		r.Found(c.cat.Found(f.slug, c.sitAt(f.segno, sitLen), vol.Detail("segment %d", f.segno), vol.GotWant(f.got, f.want)), nil)
 	}
 	c.walk = newWalk(ctx, c.d, c.s, c.sit, c.sb.uuid())
+	c.walk.workers = c.o.Workers
 	kept := t.nodes[:0]
 	for _, n := range t.nodes {
 		if c.takeNAT(r, &n) {
@@ -28,6 +34,7 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 		}
 	}
 	c.walk.index.nodes = kept
+	c.checkNATBits(r, t.badBits)
 	c.checkJournals(r)
 	return nil
 }
@@ -104,9 +111,7 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 		return err
 	}
 	c.takeOrphans(r)
-	if err := w.tree(); err != nil {
-		return err
-	}
+	w.tree()
 	if err := c.checkQuotas(r); err != nil {
 		return err
 	}
@@ -120,9 +125,14 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 // have no name, and no links.
 func (c *checker) takeOrphans(r *vol.Report) {
 	w := c.walk
-	named := map[uint32]bool{}
-	for i := range w.entries {
-		named[w.entries[i].ino] = true
+	named := map[uint32]bool{} // of the list
+	for _, ino := range c.orphans {
+		named[ino] = false
+	}
+	for i := 0; i < len(w.entries) && len(named) > 0; i++ {
+		if _, ok := named[w.entries[i].ino]; ok {
+			named[w.entries[i].ino] = true
+		}
 	}
 	for _, ino := range c.orphans {
 		i, ok := w.inodeOf(ino)
@@ -133,12 +143,12 @@ func (c *checker) takeOrphans(r *vol.Report) {
 			continue
 		}
 		if named[ino] || w.inodes[i].links > 0 {
-			w.at(i, "orphan-linked", nil, nil, "inode %d", ino)
+			w.noteAt(i, "orphan-linked", nil, nil, "inode %d", ino)
 			continue
 		}
 		w.inodes[i].reached = true
 		if w.inodes[i].isDir() {
-			w.inodes[i].links = 2 + w.inodes[i].subdirs
+			w.inodes[i].links = 2 + w.bodies[w.inodes[i].body].subdirs
 		}
 	}
 }

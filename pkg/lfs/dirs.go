@@ -8,145 +8,188 @@ import (
 // dirEntry is what is kept of an entry: enough to count links, to find equal
 // names, and to find the entry again.
 type dirEntry struct {
+	nameHash uint64
 	dir      int32
 	ino      uint32
-	hash     uint32
 	blk      uint32
-	off      uint16 // of the entry's slot in its block, and its number
+	off      uint16 // of the entry's slot in its block
 	kind     byte
 	nameLen  byte
-	nameHash uint64
+}
+
+// chunk is the entries of one block of a directory, which follow one another in
+// walk.entries.
+type chunk struct {
+	dir     int32
+	from, n uint32
+	deepest uint32 // level that it is of, plus 1; 0 for none
+}
+
+// dot is an entry . or ..
+type dot struct {
+	which byte // 1 or 2
+	kind  byte
+	dir   int32
+	ino   uint32
+	hash  uint32
+	blk   uint32
+	off   int64
+}
+
+// dirSource is where entries are: a block, or a part of an inode.
+type dirSource struct {
+	dir    int32
+	f      *body
+	advise byte
+	blk    uint32
+	base   int64 // where entries start in the block
 }
 
 // readDirs reads all blocks of directories.
 func (w *walk) readDirs() error {
+	w.linkAll()
 	refs := make([]blockRef, len(w.dirBlocks))
 	for i, p := range w.dirBlocks {
 		refs[i] = blockRef{p.addr, int32(i)}
 	}
 	w.done, w.total = 0, int64(len(refs))
 	w.entries = slices.Grow(w.entries, len(w.inodes)) // most have one name
-	return w.readBlocks(refs, func(at int32, b []byte) error {
+	take := func(h *harvest, at int32, b []byte) {
 		p := &w.dirBlocks[at]
-		w.scanDentries(p.inode, p.addr, 0, newDentryBlock(b), p.page, false)
+		x := &w.inodes[p.inode]
+		h.scanDentries(dirSource{p.inode, &w.bodies[x.body], x.advise, p.addr, 0}, newDentryBlock(b), p.page, false)
+	}
+	return w.sweep(refs, sweepPiece, take, func(h *harvest) error {
+		w.gatherEntries(h, 0)
+		w.linkAll()
+		w.takeNotes(h, 0)
 		return nil
 	})
 }
 
+// gatherEntries takes over the entries of a piece.
+func (w *walk) gatherEntries(h *harvest, base int32) {
+	first := uint32(len(w.entries))
+	for _, c := range h.chunks {
+		c.dir += base
+		c.from += first
+		f := &w.bodies[w.inodes[c.dir].body]
+		f.deepest = max(f.deepest, c.deepest)
+		w.chunks = append(w.chunks, c)
+	}
+	for i := range h.entries {
+		h.entries[i].dir += base
+	}
+	w.entries = append(w.entries, h.entries...)
+	for i := range h.dots {
+		h.dots[i].dir += base
+		w.takeDot(&h.dots[i])
+	}
+}
+
 // scanDentries looks at the entries in a block of a directory, or in its inode.
-func (w *walk) scanDentries(dir int32, blk uint32, base int64, d dentryBlock, page uint64, inline bool) {
-	x := &w.inodes[dir]
-	level, bucket, ok := levelOf(page, int(x.dirLevel))
-	any := false
+func (h *harvest) scanDentries(s dirSource, d dentryBlock, page uint64, inline bool) {
+	level, bucket, ok := levelOf(page, int(s.f.dirLevel))
+	buckets := uint32(dirBuckets(level, int(s.f.dirLevel)))
+	c := chunk{dir: s.dir, from: uint32(len(h.entries))}
 	for i := 0; i < d.slots; {
 		if !d.used(i) {
 			i++
 			continue
 		}
-		any = true
-		n := w.oneDentry(dir, blk, base, d, i)
+		if !inline {
+			c.deepest = uint32(level) + 1
+		}
+		n := h.oneDentry(s, d, i)
 		if n == 0 {
 			// What follows may be the rest of its name, which has no entries.
 			for i++; i < d.slots && d.used(i) && allZero(d.entry(i)); i++ {
 			}
 			continue
 		}
-		if e := d.entry(i); !inline {
-			if !ok || e.hash()%uint32(dirBuckets(level, int(x.dirLevel))) != uint32(bucket) && !w.isDots(d, i) {
-				w.dentryNote(dir, blk, base, d, i, "dentry-position", "bucket %d of level %d", bucket, level)
-			}
+		if e := d.entry(i); !inline && (!ok || e.hash()%buckets != uint32(bucket)) && !isDots(d.name(i, e.nameLen())) {
+			h.dentryNote(s, d, i, "dentry-position", "bucket %d of level %d", bucket, level)
 		}
 		i += n
 	}
-	if any && !inline {
-		x.deepest = max(x.deepest, uint32(level)+1)
+	if c.n = uint32(len(h.entries)) - c.from; c.n > 0 || c.deepest > 0 {
+		h.chunks = append(h.chunks, c)
 	}
 }
 
-func (w *walk) isDots(d dentryBlock, i int) bool {
-	n := d.name(i, d.entry(i).nameLen())
-	return string(n) == "." || string(n) == ".."
-}
+func isDots(name []byte) bool { return string(name) == "." || string(name) == ".." }
 
-func (w *walk) dentryNote(dir int32, blk uint32, base int64, d dentryBlock, i int, slug, format string, args ...any) {
+func (h *harvest) dentryNote(s dirSource, d dentryBlock, i int, slug, format string, args ...any) {
 	e := d.entry(i)
-	w.note(note{slug: slug, inode: dir, name: printable(d.name(i, e.nameLen())), blk: blk,
-		off: base + int64(d.entries+dentryLen*i), len: dentryLen, detail: textf(format, args...)})
+	h.note(note{slug: slug, inode: s.dir, name: printable(d.name(i, e.nameLen())), blk: s.blk,
+		off: s.base + int64(d.entries+dentryLen*i), len: dentryLen, detail: textf(format, args...)})
 }
 
 // oneDentry looks at the entry in slot i and returns how many slots it takes, 0
 // where that cannot be told.
-func (w *walk) oneDentry(dir int32, blk uint32, base int64, d dentryBlock, i int) int {
+func (h *harvest) oneDentry(s dirSource, d dentryBlock, i int) int {
 	e := d.entry(i)
 	n := e.nameLen()
 	slots := nameSlots(n)
 	if n == 0 || n > maxNameLen || i+slots > d.slots {
-		w.note(note{slug: "dentry-name-length", inode: dir, blk: blk, off: base + int64(d.entries+dentryLen*i), len: dentryLen, got: n})
+		h.note(note{slug: "dentry-name-length", inode: s.dir, blk: s.blk, off: s.base + int64(d.entries+dentryLen*i), len: dentryLen, got: n})
 		return 0
 	}
 	for k := i + 1; k < i+slots; k++ {
 		if !d.used(k) {
-			w.dentryNote(dir, blk, base, d, i, "dentry-bitmap", "slot %d", k)
+			h.dentryNote(s, d, i, "dentry-bitmap", "slot %d", k)
 			break
 		}
 	}
 	name := d.name(i, n)
-	if string(name) == "." || string(name) == ".." {
-		w.dotDentry(dir, blk, base, d, i, len(name))
+	if isDots(name) {
+		h.dots = append(h.dots, dot{which: byte(n), kind: e.fileType(), dir: s.dir, ino: e.ino(), hash: e.hash(), blk: s.blk, off: s.base + int64(d.entries+dentryLen*i)})
 		return slots
 	}
-	w.checkDentryName(dir, blk, base, d, i, name)
-	w.entries = append(w.entries, dirEntry{dir: dir, ino: e.ino(), hash: e.hash(), blk: blk, off: uint16(i), kind: e.fileType(), nameLen: byte(n), nameHash: w.hashName(name)})
+	h.checkDentryName(s, d, i, name)
+	h.entries = append(h.entries, dirEntry{dir: s.dir, ino: e.ino(), blk: s.blk, off: uint16(i), kind: e.fileType(), nameLen: byte(n), nameHash: h.w.hashName(name)})
 	return slots
 }
 
 // checkDentryName looks at the name and at its hash. Of an encrypted name the
-// bytes are opaque, and with case folded besides the hash is keyed; a hash of
-// folded letters beyond ASCII depends on tables that the volume does not hold.
-func (w *walk) checkDentryName(dir int32, blk uint32, base int64, d dentryBlock, i int, name []byte) {
-	x := &w.inodes[dir]
-	encrypted := x.advise&adviseEncrypted != 0
+// bytes are opaque, and with case folded besides the hash is keyed.
+func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte) {
+	encrypted := s.advise&adviseEncrypted != 0
 	if !encrypted && (bytes.IndexByte(name, '/') >= 0 || bytes.IndexByte(name, 0) >= 0) {
-		w.dentryNote(dir, blk, base, d, i, "dentry-name", "")
+		h.dentryNote(s, d, i, "dentry-name", "")
 	}
-	want := nameHash(name)
-	if x.casefold && w.g.Has(featCasefold) {
-		if encrypted || !isASCII(name) {
+	var buf [maxNameLen]byte
+	if s.f.casefold && h.w.g.Has(featCasefold) {
+		folded, ok := foldName(buf[:0], name)
+		if encrypted || !ok {
 			return
 		}
-		want = nameHash(bytes.ToLower(name))
+		name = folded
 	}
-	if got := d.entry(i).hash(); got != want {
-		w.dentryNote(dir, blk, base, d, i, "dentry-hash", "%#x, should be %#x", got, want)
+	if got, want := d.entry(i).hash(), nameHash(name); got != want {
+		h.dentryNote(s, d, i, "dentry-hash", "%#x, should be %#x", got, want)
 	}
 }
 
-func isASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= 0x80 {
-			return false
-		}
+// takeDot takes the entry . or .. of a directory.
+func (w *walk) takeDot(d *dot) {
+	x := &w.inodes[d.dir]
+	f := &w.bodies[x.body]
+	note := func(format string, args ...any) {
+		w.note(note{slug: [2]string{"dot", "dotdot"}[d.which-1], inode: d.dir, name: "..."[:d.which], blk: d.blk, off: d.off, len: dentryLen, detail: textf(format, args...)})
 	}
-	return true
-}
-
-// dotDentry is the entry . or ..
-func (w *walk) dotDentry(dir int32, blk uint32, base int64, d dentryBlock, i, n int) {
-	x := &w.inodes[dir]
-	e := d.entry(i)
-	slug := [2]string{"dot", "dotdot"}[n-1]
-	if x.dots&byte(n) != 0 {
-		w.dentryNote(dir, blk, base, d, i, slug, "a second one")
+	if f.dots&d.which != 0 {
+		note("a second one")
 		return
 	}
-	x.dots |= byte(n)
-	if e.fileType() != typeDir || e.hash() != 0 {
-		w.dentryNote(dir, blk, base, d, i, slug, "type %d, hash %#x", e.fileType(), e.hash())
+	f.dots |= d.which
+	if d.kind != typeDir || d.hash != 0 {
+		note("type %d, hash %#x", d.kind, d.hash)
 	}
-	if n == 2 {
-		x.up = e.ino()
-	} else if e.ino() != x.nid {
-		w.dentryNote(dir, blk, base, d, i, slug, "it leads to inode %d", e.ino())
+	if d.which == 2 {
+		f.up = d.ino
+	} else if d.ino != x.nid {
+		note("it leads to inode %d", d.ino)
 	}
 }
 

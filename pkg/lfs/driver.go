@@ -5,7 +5,7 @@ import "github.com/fatkit/fatkit/pkg/vol"
 // Driver is the F2FS driver.
 func Driver() *vol.Driver {
 	return &vol.Driver{
-		Name:      "lfs",
+		Name:      "F2FS",
 		Types:     []string{"f2fs"},
 		Problems:  Problems(),
 		Probe:     probe,

@@ -1,5 +1,7 @@
 package lfs
 
+import "encoding/binary"
+
 // nameHash is the hash by which a name is found in its directory, [Linux]
 // behaviour f2fs_dentry_hash(): TEA over chunks of 16 bytes. The names . and
 // .. have 0.
@@ -24,24 +26,16 @@ func hashWords(b []byte) (k [4]uint32) {
 	pad := uint32(len(b)) | uint32(len(b))<<8
 	pad |= pad << 16
 	for i := range k {
+		if len(b) >= 4 {
+			k[i] = binary.BigEndian.Uint32(b)
+			b = b[4:]
+			continue
+		}
 		k[i] = pad
-	}
-	n := min(len(b), 16)
-	val := pad
-	at := 0
-	for i := 0; i < n; i++ {
-		if i%4 == 0 {
-			val = pad
+		for _, c := range b {
+			k[i] = k[i]<<8 + uint32(c)
 		}
-		val = uint32(b[i]) + val<<8
-		if i%4 == 3 {
-			k[at] = val
-			at++
-			val = pad
-		}
-	}
-	if at < 4 {
-		k[at] = val
+		b = nil
 	}
 	return k
 }

@@ -9,97 +9,111 @@ func textf(format string, args ...any) string { return fmt.Sprintf(format, args.
 
 // takeInode looks at the inode at position at of the index, and at what it
 // leads to.
-func (w *walk) takeInode(at int32, b nodeBlock) error {
+func (h *harvest) takeInode(at int32, block []byte) {
+	h.fresh = true
+	w, b := h.w, nodeBlock(block)
 	n := &w.index.nodes[at]
 	if b.nid() != n.nid || b.ino() != n.nid {
-		w.note(note{slug: "node-footer", inode: -1, blk: n.addr, detail: textf("it says node %d of inode %d, NAT inode %d", b.nid(), b.ino(), n.nid)})
-		n.role = roleNone
-		return nil
+		h.note(note{slug: "node-footer", inode: -1, blk: n.addr, detail: textf("it says node %d of inode %d, NAT inode %d", b.nid(), b.ino(), n.nid)})
+		h.lost = append(h.lost, at)
+		return
 	}
-	ino := int32(len(w.inodes))
-	w.inodes = append(w.inodes, inode{
-		nid: n.nid, node: at, mode: b.mode(), inline: b.inline(), advise: b.advise(), dirLevel: b.dirLevel(), dir: -1,
-		links: b.links(), parent: b.parent(), depth: b.depth(), uid: b.uid(), gid: b.gid(), nameLen: b.nameLen(), nameHash: w.hashName(b.name()),
-		size: b.size(), blocks: b.blocks(), casefold: b.flags()&flagCasefold != 0,
+	i := int32(len(h.inodes))
+	h.inodes = append(h.inodes, inode{
+		nid: n.nid, node: at, mode: b.mode(), advise: b.advise(), dir: -1, body: -1,
+		links: b.links(), parent: b.parent(), nameLen: uint16(min(b.nameLen(), 1<<16-1)), nameHash: w.hashName(b.name()),
 	})
-	n.inode = ino
-	x := &w.inodes[ino]
-	x.extAt, x.extBlk, x.extLen = b.extent()
-	x.counted = 1
-	if b.hasExtraField(inodeProject + 4) {
-		x.project = b.project()
+	x := &h.inodes[i]
+	h.nodeRuns = append(h.nodeRuns, run{addr: n.addr, node: at, inode: i, n: 1})
+	f := body{inode: i, inline: b.inline(), size: b.size(), blocks: b.blocks(), tally: tally{counted: 1}}
+	f.extAt, f.extBlk, f.extLen = b.extent()
+	isQuota := w.quotas && w.isQuota(x.nid)
+	switch {
+	case x.isDir():
+		h.dirs++
+		f.keeps, f.dirLevel, f.depth, f.casefold = keepDir, b.dirLevel(), b.depth(), b.flags()&flagCasefold != 0
+	case isQuota:
+		f.keeps = keepQuota
+	case x.fileType() == modeFile:
+		h.files++
 	}
-	w.takeNodeBlock(n, ino)
-	w.checkInode(ino, b)
-	switch x.fileType() {
-	case modeFile:
-		w.files++
-	case modeDir:
-		w.dirs++
+	h.checkInode(i, &f, b)
+	follows := len(h.follows)
+	h.takeContents(i, &f, b)
+	if x.isDir() || len(h.follows) > follows {
+		x.body = int32(len(h.bodies))
+		h.bodies = append(h.bodies, f)
+	} else {
+		h.judgeBody(i, x, &f)
 	}
-	w.takeContents(ino, n, b)
-	return w.flushFull()
+	if w.quotas {
+		o := owner{ids: [quotaKinds]uint32{b.uid(), b.gid()}, blocks: f.counted}
+		if b.hasExtraField(inodeProject + 4) {
+			o.ids[2] = b.project()
+		}
+		h.owners = append(h.owners, o)
+	}
 }
 
 func (w *walk) hashName(b []byte) uint64 { return maphash.Bytes(w.hash, b) }
 
 // at is a note about an inode's field.
-func (w *walk) at(ino int32, slug string, got, want any, format string, args ...any) {
-	x := &w.inodes[ino]
-	w.note(note{slug: slug, inode: ino, blk: w.index.nodes[x.node].addr, got: got, want: want, detail: textf(format, args...)})
+func (h *harvest) at(i int32, x *inode, slug string, got, want any, format string, args ...any) {
+	h.note(note{slug: slug, inode: i, blk: h.w.index.nodes[x.node].addr, got: got, want: want, detail: textf(format, args...)})
 }
 
 // checkInode looks at the fields of an inode that need nothing else.
-func (w *walk) checkInode(ino int32, b nodeBlock) {
-	x := &w.inodes[ino]
+func (h *harvest) checkInode(i int32, f *body, b nodeBlock) {
+	w, x := h.w, &h.inodes[i]
 	switch x.fileType() {
 	case modeFIFO, modeChar, modeDir, modeBlock, modeFile, modeSymlink, modeSocket:
 	default:
-		w.at(ino, "inode-mode", textf("%#o", x.mode), nil, "")
+		h.at(i, x, "inode-mode", textf("%#o", x.mode), nil, "")
 	}
-	w.checkExtra(ino, b)
-	w.checkInline(ino, b)
+	h.checkExtra(i, f, b)
+	h.checkInline(i, f, b)
 	if w.g.Has(featInodeChecksum) && b.hasSum() {
 		if want := inodeSum(w.seed, b); b.checksum() != want {
-			w.at(ino, "inode-checksum", hex(b.checksum()), hex(want), "")
+			h.at(i, x, "inode-checksum", hex(b.checksum()), hex(want), "")
 		}
 	}
-	if x.casefold && !w.g.Has(featCasefold) {
-		w.at(ino, "inode-casefold", nil, nil, "")
+	if b.flags()&flagCasefold != 0 && !w.g.Has(featCasefold) {
+		h.at(i, x, "inode-casefold", nil, nil, "")
 	}
 	if b.flags()&flagCompressed != 0 && !w.g.Has(featCompression) {
-		w.at(ino, "inode-compression", nil, nil, "")
+		h.at(i, x, "inode-compression", nil, nil, "")
 	}
-	if x.nameLen > maxNameLen {
-		w.at(ino, "inode-name-length", x.nameLen, nil, "")
+	if n := b.nameLen(); n > maxNameLen {
+		h.at(i, x, "inode-name-length", n, nil, "")
 	}
 	for _, off := range []int{inodeAtimeNsec, inodeCtimeNsec, inodeMtimeNsec} {
 		if ns := b.u32(off); ns >= 1e9 {
-			w.at(ino, "inode-time", ns, nil, "nanoseconds")
+			h.at(i, x, "inode-time", ns, nil, "nanoseconds")
 			break
 		}
 	}
-	if x.fileType() == modeSymlink && x.size == 0 {
-		w.at(ino, "symlink-empty", nil, nil, "")
+	if x.fileType() == modeSymlink && f.size == 0 {
+		h.at(i, x, "symlink-empty", nil, nil, "")
 	}
 }
 
 // checkExtra bounds the extra attributes: what else is in the words of the
 // inode lies behind them.
-func (w *walk) checkExtra(ino int32, b nodeBlock) {
+func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
+	w, x := h.w, &h.inodes[i]
 	n := b.extraLen()
 	if b.hasExtra() && (!w.g.Has(featExtraAttr) || n%4 != 0 || n < 4 || n > maxExtraLen) {
-		w.at(ino, "inode-extra", n, nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
+		h.at(i, x, "inode-extra", n, nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
 		return
 	}
 	if b.hasExtraField(inodeLogCluster+1) && b.flags()&flagCompressed != 0 && w.g.Has(featCompression) {
 		if c := b.logCluster(); c >= 2 && c <= 8 {
-			w.inodes[ino].cluster = c
+			f.cluster, f.savedSays = c, b.u64(inodeComprBlocks)
 		}
 	}
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {
 		if words := int(b.xattrWords()); words == 0 || words > maxXattrWords(b) {
-			w.at(ino, "inode-inline-xattr", words, nil, "words; it can be 1 to %d", maxXattrWords(b))
+			h.at(i, x, "inode-inline-xattr", words, nil, "words; it can be 1 to %d", maxXattrWords(b))
 		}
 	}
 }
@@ -155,74 +169,74 @@ func (g *Geometry) inlineOff(b nodeBlock) int64 {
 }
 
 // checkInline looks at the flags for what is kept in the inode itself.
-func (w *walk) checkInline(ino int32, b nodeBlock) {
-	x := &w.inodes[ino]
-	data, dentry := x.inline&inlineData != 0, x.inline&inlineDentry != 0
+func (h *harvest) checkInline(i int32, f *body, b nodeBlock) {
+	w, x := h.w, &h.inodes[i]
+	data, dentry := f.inline&inlineData != 0, f.inline&inlineDentry != 0
 	inlineable := x.fileType() == modeFile || x.fileType() == modeSymlink
 	switch {
 	case data && dentry, data && !inlineable, dentry && !x.isDir():
-		w.at(ino, "inode-inline", hex(x.inline), nil, "of a file of mode %#o", x.mode)
+		h.at(i, x, "inode-inline", hex(f.inline), nil, "of a file of mode %#o", x.mode)
 		return
 	case (data || dentry) && b.word(w.g.extraWords(b)) != 0:
-		w.at(ino, "inode-inline", hex(b.word(w.g.extraWords(b))), nil, "the reserved word before the contents is a block address")
+		h.at(i, x, "inode-inline", hex(b.word(w.g.extraWords(b))), nil, "the reserved word before the contents is a block address")
 		return
 	}
 	if !data {
 		return
 	}
 	area := w.g.inlineArea(b)
-	if x.size > uint64(len(area)) {
-		w.at(ino, "inode-inline", x.size, len(area), "the size is more than fits")
+	if f.size > uint64(len(area)) {
+		h.at(i, x, "inode-inline", f.size, len(area), "the size is more than fits")
 	}
-	if x.inline&inlineExist == 0 && !allZero(area) {
-		w.at(ino, "inline-exist", nil, nil, "")
+	if f.inline&inlineExist == 0 && !allZero(area) {
+		h.at(i, x, "inline-exist", nil, nil, "")
 	}
 }
 
 // takeContents follows what an inode holds: pointers, inline entries, nodes.
-func (w *walk) takeContents(ino int32, n *node, b nodeBlock) {
-	x := &w.inodes[ino]
-	w.takeXattrs(ino, b)
+func (h *harvest) takeContents(i int32, f *body, b nodeBlock) {
+	g, x := h.w.g, &h.inodes[i]
+	h.takeXattrs(i, b)
 	switch {
 	case x.fileType() != modeFile && x.fileType() != modeDir && x.fileType() != modeSymlink:
 		return // the words of a device hold its number
-	case x.inline&inlineDentry != 0 && x.isDir():
-		w.scanDentries(ino, n.addr, w.g.inlineOff(b), newDentryBlock(w.g.inlineArea(b)), 0, true)
+	case f.inline&inlineDentry != 0 && x.isDir():
+		h.scanDentries(dirSource{i, f, x.advise, h.w.index.nodes[x.node].addr, g.inlineOff(b)}, newDentryBlock(g.inlineArea(b)), 0, true)
 		return
-	case x.inline&inlineData != 0 && !x.isDir() && b.word(w.g.extraWords(b)) == 0:
+	case f.inline&inlineData != 0 && !x.isDir() && b.word(g.extraWords(b)) == 0:
 		return
 	}
-	from := w.g.extraWords(b)
-	slots := w.slotsOf(ino, max(0, b.words()-from-w.g.xattrWords(b)))
-	w.takeWords(ino, n, b[inodeAddrs+4*from:][:4*slots], 0)
-	w.takeChildren(ino, b, uint64(slots))
+	from := g.extraWords(b)
+	slots := f.slotsOf(max(0, b.words()-from-g.xattrWords(b)))
+	h.takeWords(origin{f, &f.tally, x.node, i}, b[inodeAddrs+4*from:][:4*slots], 0)
+	h.takeChildren(i, f, b, uint64(slots))
 }
 
 // takeChildren follows the five nodes of an inode; page is the first block that
 // they lead to. Their places are fixed, [Linux] behaviour get_node_path().
-func (w *walk) takeChildren(ino int32, b nodeBlock, page uint64) {
-	per := uint32(w.g.per().nodeSlots())
-	step := uint64(w.slotsOf(ino, int(per)))
-	for i := range uint32(2) {
-		w.follow(b.child(int(i)), ino, roleDirect, 1+i, page)
+func (h *harvest) takeChildren(i int32, f *body, b nodeBlock, page uint64) {
+	per := uint32(h.w.g.per().nodeSlots())
+	step := uint64(f.slotsOf(int(per)))
+	for k := range uint32(2) {
+		h.follow(follow{b.child(int(k)), i, 1 + k, roleDirect, page})
 		page += step
 	}
-	for i := range uint32(2) {
-		w.follow(b.child(int(2+i)), ino, roleIndirect, 3+i*(per+1), page)
+	for k := range uint32(2) {
+		h.follow(follow{b.child(int(2 + k)), i, 3 + k*(per+1), roleIndirect, page})
 		page += step * uint64(per)
 	}
-	w.follow(b.child(4), ino, roleDouble, 3+2*(per+1), page)
+	h.follow(follow{b.child(4), i, 3 + 2*(per+1), roleDouble, page})
 }
 
 // takeXattrs checks the attributes in an inode, and follows the list to the node
 // that has the rest.
-func (w *walk) takeXattrs(ino int32, b nodeBlock) {
+func (h *harvest) takeXattrs(i int32, b nodeBlock) {
 	n := 0
 	if b.inline()&inlineXattr != 0 {
-		n = w.g.xattrWords(b)
+		n = h.w.g.xattrWords(b)
 	}
 	nid := b.xattrNid()
 	part := b[inodeAddrs+4*(b.words()-n) : inodeAddrs+4*b.words()]
-	state := w.checkXattrs(ino, w.index.nodes[w.inodes[ino].node].addr, part, xattrNew, nid == 0)
-	w.follow(nid, ino, roleXattr, xattrPlace, uint64(uint32(state)))
+	state := h.checkXattrs(i, h.w.index.nodes[h.inodes[i].node].addr, part, xattrNew, nid == 0)
+	h.follow(follow{nid, i, xattrPlace, roleXattr, uint64(uint32(state))})
 }

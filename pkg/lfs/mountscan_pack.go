@@ -96,7 +96,7 @@ func (s *scanner) replay() error {
 	switch {
 	case rec.nodes > 0:
 		s.pending("replay", "files were synced after the checkpoint: the mount replays a log of %d nodes", rec.nodes)
-	case !s.s.cp.has(cpUmount):
+	case s.s.leftMounted():
 		s.pending("not-unmounted", "the volume was not unmounted; there is nothing to replay")
 	}
 	if why := rec.why(); why != "" {

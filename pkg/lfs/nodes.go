@@ -1,10 +1,6 @@
 package lfs
 
-import (
-	"sort"
-
-	"github.com/fatkit/fatkit/pkg/dev"
-)
+import "sort"
 
 // role is what a node is in its file.
 type role uint8
@@ -44,74 +40,77 @@ func (x *nodeIndex) find(nid uint32) int {
 // inodeOf is the inode with a number, as it was read.
 func (w *walk) inodeOf(nid uint32) (int32, bool) {
 	i := w.index.find(nid)
-	if i < 0 || w.index.nodes[i].inode < 0 {
+	if i < 0 {
 		return -1, false
 	}
-	return w.index.nodes[i].inode, true
+	n := &w.index.nodes[i]
+	return n.inode, n.role == roleInode && n.inode >= 0
 }
 
-// lead is one node to be read: what leads to it, and what it should be.
-type lead struct {
-	node  int32 // in the index
-	inode int32 // of the file, in walk.inodes
-	role  role
+// follow is a node that an inode leads to: what it should be there.
+type follow struct {
+	nid   uint32
+	inode int32
 	place uint32 // of the node in its file
+	role  role
 	page  uint64 // first block of the file that it leads to; of attributes their xattrState
 }
 
-// blockRef is a block to be read, and the number that its reader knows it by.
-type blockRef struct {
-	blk uint32
-	at  int32
+// lead is a follow that NAT has as such a node, to be read.
+type lead struct {
+	follow
+	node int32 // in the index
 }
 
-// readLeads reads the nodes and calls fn with each.
-func (w *walk) readLeads(leads []lead, fn func(l *lead, b nodeBlock) error) error {
-	refs := make([]blockRef, len(leads))
-	for i := range leads {
-		refs[i] = blockRef{w.index.nodes[leads[i].node].addr, int32(i)}
+// takeNode looks at a node that is no inode.
+func (h *harvest) takeNode(l *lead, b nodeBlock) {
+	w := h.w
+	n := &w.index.nodes[l.node]
+	if b.nid() != n.nid || b.ino() != n.ino {
+		h.note(note{slug: "node-footer", inode: l.inode, blk: n.addr, detail: textf("it says node %d of inode %d, NAT node %d of %d", b.nid(), b.ino(), n.nid, n.ino)})
+		return
 	}
-	return w.readBlocks(refs, func(at int32, b []byte) error { return fn(&leads[at], nodeBlock(b)) })
+	if b.place() != l.place {
+		h.note(note{slug: "node-place", inode: l.inode, blk: n.addr, got: b.place(), want: l.place})
+	}
+	h.nodeRuns = append(h.nodeRuns, run{addr: n.addr, node: l.node, inode: l.inode, n: 1})
+	at := w.inodes[l.inode].body
+	f, t := &w.bodies[at], tally{counted: 1}
+	per := uint32(w.g.per().nodeSlots())
+	step := uint64(f.slotsOf(int(per)))
+	switch l.role {
+	case roleXattr:
+		h.checkXattrs(l.inode, n.addr, b[:len(b)-footerLen], xattrState(int32(l.page)), true)
+	case roleDirect:
+		h.takeWords(origin{f, &t, l.node, l.inode}, b[:4*step], l.page)
+	case roleIndirect:
+		h.takeNids(b, l, roleDirect, 1, step)
+	case roleDouble:
+		h.takeNids(b, l, roleIndirect, per+1, step*uint64(per))
+	}
+	h.tallies = append(h.tallies, leadTally{at, t})
 }
 
-// nodeGap is how many bytes between two blocks are read with them: fewer and
-// larger reads cost less than the bytes that nobody asked for.
-const nodeGap = 32 << 10
-
-// readBlocks reads blocks of the main area in order of address, neighbours
-// together, and calls fn with each. An address may come several times.
-func (w *walk) readBlocks(refs []blockRef, fn func(at int32, b []byte) error) error {
-	g := w.g
-	sortByKey(refs, func(r *blockRef) uint32 { return r.blk })
-	plug := dev.NewPlug(w.d, g.window(w.d, 0))
-	plug.Gap = nodeGap
-	for i := 0; i < len(refs); {
-		first, end := refs[i].blk, refs[i].blk+1
-		for i++; i < len(refs) && refs[i].blk <= end; i++ {
-			end = refs[i].blk + 1
-		}
-		plug.Add(g.BlockRange(first, end-first))
+// takeNids follows the nodes that a node leads to. Each has a place of its own,
+// width after that of the one before, and leads to so many pages.
+func (h *harvest) takeNids(b nodeBlock, l *lead, r role, width uint32, pages uint64) {
+	for i := range uint32(h.w.g.per().nodeSlots()) {
+		h.follow(follow{nid: b.slot(int(i)), inode: l.inode, role: r, place: l.place + 1 + i*width, page: l.page + uint64(i)*pages})
 	}
-	stats, err := plug.Read(w.ctx, dev.ReadOptions{}, func(p dev.Range, b []byte) error {
-		done := len(refs)
-		for len(refs) > 0 && g.BlockOff(refs[0].blk) < p.End() {
-			off := g.BlockOff(refs[0].blk) - p.Off
-			if err := fn(refs[0].at, b[off:off+g.BlockSize]); err != nil {
-				return err
-			}
-			refs = refs[1:]
-		}
-		w.advance(done - len(refs))
-		return nil
-	})
-	w.bytesRead += stats.Bytes
-	return err
 }
 
-// advance tells of n more nodes or blocks of directories that were read.
-func (w *walk) advance(n int) {
-	w.done += int64(n)
-	if w.progress != nil {
-		w.progress(min(w.done, w.total), w.total)
+// follow has a node followed, if there is one.
+func (h *harvest) follow(f follow) {
+	if f.nid != 0 {
+		h.follows = append(h.follows, f)
 	}
+}
+
+// slotsOf is how many of n pointers count: for a compressed file whole
+// clusters.
+func (f *body) slotsOf(n int) int {
+	if f.cluster > 0 {
+		return n >> f.cluster << f.cluster
+	}
+	return n
 }

@@ -89,6 +89,7 @@ type state struct {
 	natJournal, sitJournal   journal
 	logs                     [logCount]summaryBlock // nil where the pack has none
 	journalFault             *fault
+	natBits                  *natBits // where they were read
 }
 
 // readState reads what belongs to pack p. A fault means that the pack cannot

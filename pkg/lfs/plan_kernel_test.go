@@ -80,8 +80,8 @@ func kernelCases() (cs []peerCase, mounts []string) {
 	return cs, mounts
 }
 
-// TestPlanKernel lets a real Linux kernel use what we make, and fsck.f2fs look
-// at what it leaves. The kernel must have nothing to say.
+// TestPlanKernel lets a real Linux kernel use what we make, and our check and
+// fsck.f2fs look at what it leaves. Nobody may have anything to say.
 func TestPlanKernel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots Linux")
@@ -117,6 +117,9 @@ func TestPlanKernel(t *testing.T) {
 		}
 		if !strings.Contains(parts[i], want) {
 			t.Errorf("%s: the kernel lists\n%s\nshould be\n%s", c, parts[i], want)
+		}
+		if rows, why, res, _ := judge(t, images[i]); rows != "" || why != "" {
+			t.Errorf("%s: after Linux has used it our check finds %q", c, found(res))
 		}
 		if c.size > gib {
 			continue // fsck.f2fs takes a minute

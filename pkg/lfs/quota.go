@@ -167,10 +167,14 @@ func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, stored
 		if c.walk.isQuota(x.nid) {
 			continue
 		}
-		id := [quotaKinds]uint32{x.uid, x.gid, x.project}[kind]
+		o := &c.walk.owners[i]
+		id, blocks := o.ids[kind], o.blocks
+		if x.body >= 0 {
+			blocks = c.walk.bodies[x.body].counted
+		}
 		u := have[id]
 		u.inodes++
-		u.space += (x.counted - 1) * uint64(c.g.BlockSize)
+		u.space += (blocks - 1) * uint64(c.g.BlockSize)
 		have[id] = u
 	}
 	ids := map[uint32]bool{}

@@ -21,11 +21,11 @@ type recovery struct {
 }
 
 // readRecovery follows the chain. It always ends: a block that was seen ends
-// it.
+// it. [Linux] behaviour: where checkpoints are disabled nothing is replayed.
 func readRecovery(d dev.Device, g *Geometry, s *state) (*recovery, error) {
 	rec := &recovery{segments: space.NewMap(g.MainSegments)}
 	segno, off := s.cp.logSegment(warmNode), s.cp.logOffset(warmNode)
-	if segno >= g.MainSegments || off >= segmentBlocks {
+	if segno >= g.MainSegments || off >= segmentBlocks || s.cp.has(cpDisabled) {
 		return rec, nil
 	}
 	seen := space.NewSparse(g.MainBlocks())
@@ -62,6 +62,10 @@ func (rec *recovery) why() string {
 	}
 	return ""
 }
+
+// leftMounted tells whether the volume was not unmounted. Where checkpoints are
+// disabled an unmount leaves no mark.
+func (s *state) leftMounted() bool { return !s.cp.has(cpUmount | cpDisabled) }
 
 // follows reports whether a node was written after this checkpoint: its version
 // repeats that of the checkpoint and, in the high half, its checksum.
@@ -110,7 +114,7 @@ func (c *checker) checkReplay(r *vol.Report) error {
 	switch {
 	case rec.nodes > 0:
 		r.Found(c.cat.Found("replay", c.blockAt(rec.first), vol.Detail("%d nodes", rec.nodes)), nil)
-	case !c.s.cp.has(cpUmount):
+	case c.s.leftMounted():
 		r.Found(c.cat.Found("not-unmounted", c.cpAt(cpFlags, 4)), nil)
 	}
 	if why := rec.why(); why != "" {

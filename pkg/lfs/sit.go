@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 
@@ -26,6 +27,17 @@ type segFault struct {
 // newSegments is a SIT that says nothing yet: all is free.
 func newSegments(g *Geometry) *segments {
 	return &segments{count: make([]uint16, g.MainSegments), kind: make([]byte, g.MainSegments), valid: space.NewSparse(g.MainBlocks())}
+}
+
+// segment is which blocks of a segment are valid, the first one the lowest bit;
+// nil where none is.
+func (t *segments) segment(segno uint32) []uint64 {
+	const words, perPage = segmentBlocks / 64, uint32(len(space.Page{})) * 64 / segmentBlocks
+	p := t.valid.Page(int(segno / perPage))
+	if p == nil {
+		return nil
+	}
+	return p[segno%perPage*words:][:words]
 }
 
 // take notes one entry.
@@ -61,12 +73,11 @@ func (t *segments) takeMap(base uint32, m []byte) int {
 	return n
 }
 
-// allZero reports whether b holds nothing but zeros.
+// allZero reports whether b holds nothing but zeros: it begins with zeros, and
+// every byte is like the one eight before it, which takes fewest steps to see.
 func allZero(b []byte) bool {
-	for ; len(b) >= 32; b = b[32:] {
-		if binary.LittleEndian.Uint64(b)|binary.LittleEndian.Uint64(b[8:])|binary.LittleEndian.Uint64(b[16:])|binary.LittleEndian.Uint64(b[24:]) != 0 {
-			return false
-		}
+	if len(b) >= 8 {
+		return binary.LittleEndian.Uint64(b) == 0 && bytes.Equal(b[8:], b[:len(b)-8])
 	}
 	for _, x := range b {
 		if x != 0 {

@@ -1,116 +1,150 @@
 package lfs
 
 import (
+	"encoding/binary"
+
 	"github.com/fatkit/fatkit/pkg/dev"
 )
 
-// maxPointers is how many pointers are gathered before they are held against
-// SSA: in order of address each summary block is read once for a batch, however
-// a file is scattered. Sorting them takes as much memory again.
-const maxPointers = 1 << 18
+// summaryPiece is how many bytes of SSA are read at once. What is near each
+// other in one piece of a sweep mostly leads to few segments, and those are near
+// each other, too.
+const summaryPiece = 64 << 10
 
-// summaryGap is how many bytes between two summaries are read with them.
-const summaryGap = 64 << 10
+// summaryBits are those that a summary has in a word that is read from where it
+// starts.
+const summaryBits = 1<<(8*summaryLen) - 1
 
-// point has a pointer held against the summary of its block.
-func (w *walk) point(p pointer) {
-	if w.g.ReadOnly() {
-		return // there is no SSA
+// compare holds what a piece of nodes leads to against SIT and SSA.
+func (h *harvest) compare() error {
+	err := h.compareRuns(h.nodeRuns, summaryNode)
+	if err == nil {
+		err = h.compareRuns(h.dataRuns, summaryData)
 	}
-	if w.pointers == nil {
-		// As many as there will be, up to a batch and what one node adds.
-		blocks := min(w.sit.valid.CountUsed(), maxPointers)
-		w.pointers = make([]pointer, 0, int(blocks)+w.g.per().nodeSlots()+1)
+	if err == nil {
+		err = h.compareRuns(h.pageRuns, summaryData)
 	}
-	w.pointers = append(w.pointers, p)
-}
-
-// flushFull compares a batch that is full. A node adds as many as it has slots,
-// which is the most that a batch is longer.
-func (w *walk) flushFull() error {
-	if len(w.pointers) < maxPointers {
-		return nil
-	}
-	return w.flushPointers()
-}
-
-// segmentPointers are the pointers into one segment.
-type segmentPointers struct {
-	segno uint32
-	ps    []pointer
-}
-
-// flushPointers compares what was gathered with SSA, segment by segment. The
-// summary of a segment that a log writes to is in the checkpoint pack; of a node
-// log that was cut off it is nowhere, and the nodes speak for themselves.
-func (w *walk) flushPointers() error {
-	ps := w.pointers
-	w.pointers = w.pointers[:0]
-	sortByKey(ps, func(p *pointer) uint32 { return p.addr })
-	plug := dev.NewPlug(w.d, w.g.window(w.d, 0))
-	plug.Gap = summaryGap
-	var groups []segmentPointers
-	for i := 0; i < len(ps); {
-		segno := w.g.SegmentOf(ps[i].addr)
-		end := i
-		for end < len(ps) && w.g.SegmentOf(ps[end].addr) == segno {
-			end++
-		}
-		if log := w.s.logOf(segno); log < 0 {
-			plug.Add(dev.Range{Off: w.g.SummaryOff(segno), Len: w.g.SummaryBytes})
-			groups = append(groups, segmentPointers{segno, ps[i:end]})
-		} else if sum := w.s.logs[log]; sum != nil {
-			w.compareAll(segno, sum, ps[i:end])
-		}
-		i = end
-	}
-	stats, err := plug.Read(w.ctx, dev.ReadOptions{}, func(p dev.Range, b []byte) error {
-		for len(groups) > 0 && w.g.SummaryOff(groups[0].segno) < p.End() {
-			off := w.g.SummaryOff(groups[0].segno) - p.Off
-			w.compareSegment(groups[0].segno, summaryBlock(b[off:off+w.g.SummaryBytes]), groups[0].ps)
-			groups = groups[1:]
-		}
-		return nil
-	})
-	w.bytesRead += stats.Bytes
 	return err
 }
 
-// compareSegment holds the pointers into a segment against its summary in SSA,
-// whose footer says what it is of.
-func (w *walk) compareSegment(segno uint32, sum summaryBlock, ps []pointer) {
-	want := byte(summaryData)
-	if ps[0].node {
-		want = summaryNode
+// compareRuns goes segment by segment, so that each summary is read once for a
+// piece, however a file is scattered.
+func (h *harvest) compareRuns(rs []run, kind byte) error {
+	g := h.w.g
+	sortByKey(rs, &h.spare, func(r *run) uint32 { return g.SegmentOf(r.addr) })
+	for len(rs) > 0 {
+		segno, n := g.SegmentOf(rs[0].addr), 1
+		for n < len(rs) && g.SegmentOf(rs[n].addr) == segno {
+			n++
+		}
+		h.compareValid(segno, rs[:n])
+		if !g.ReadOnly() { // there is no SSA
+			if err := h.compareSegment(segno, rs[:n], kind); err != nil {
+				return err
+			}
+		}
+		rs = rs[n:]
 	}
-	if sum.kind() != want {
-		w.note(note{slug: "ssa-type", inode: -1, off: w.g.SummaryOff(segno) + w.g.SummaryBytes - summaryFooterLen, len: 1, got: sum.kind(), want: want, detail: textf("segment %d", segno)})
-		return
-	}
-	w.compareAll(segno, sum, ps)
+	return nil
 }
 
-func (w *walk) compareAll(segno uint32, sum summaryBlock, ps []pointer) {
-	for i := range ps {
-		w.compareSummary(segno, sum, &ps[i])
+// compareValid looks whether SIT has the blocks as valid.
+func (h *harvest) compareValid(segno uint32, rs []run) {
+	w := h.w
+	valid := w.sit.segment(segno)
+	for i := range rs {
+		r := &rs[i]
+		for k := uint32(0); k < uint32(r.n); k++ {
+			if at := w.g.IndexOf(r.addr) + k; valid == nil || valid[at/64]>>(at%64)&1 == 0 {
+				h.note(note{slug: "sit-free", inode: r.inode, blk: r.addr + k})
+			}
+		}
 	}
 }
 
-// compareSummary: a summary names the node that leads to the block; for data
-// also which of its pointers does, and the version that the node has in NAT.
-func (w *walk) compareSummary(segno uint32, sum summaryBlock, p *pointer) {
-	k := int(w.g.IndexOf(p.addr))
-	e := sum.entry(k)
-	if e.nid() == p.nid && (p.node || e.offset() == p.slot && e.version() == p.version) {
-		return
+// compareSegment holds runs in a segment against its summary. That of a segment
+// that a log writes to is in the checkpoint pack; of a node log that was cut off
+// it is nowhere, and the nodes speak for themselves. The footer of one in SSA
+// says what it is of; where it is wrong about that, no more can be said.
+func (h *harvest) compareSegment(segno uint32, rs []run, kind byte) error {
+	w := h.w
+	log := w.s.logOf(segno)
+	if log >= 0 {
+		if sum := w.s.logs[log]; sum != nil {
+			h.compareEntries(segno, sum, rs, kind)
+		}
+		return nil
 	}
-	detail := textf("it names node %d, should be %d", e.nid(), p.nid)
-	if e.nid() == p.nid {
-		detail = textf("it names pointer %d of version %d of node %d, should be %d of %d", e.offset(), e.version(), p.nid, p.slot, p.version)
+	sum, err := h.summary(segno)
+	if err != nil {
+		return err
 	}
-	n := note{slug: "ssa-entry", inode: p.inode, blk: p.addr, detail: detail}
+	if sum.kind() != kind && (w.sit.kind[segno] >= hotNode) == (kind == summaryNode) {
+		off := w.g.SummaryOff(segno) + w.g.SummaryBytes - summaryFooterLen
+		h.note(note{slug: "ssa-type", inode: -1, off: off, len: 1, got: sum.kind(), want: kind, detail: textf("segment %d", segno)})
+		return nil
+	}
+	h.compareEntries(segno, sum, rs, kind)
+	return nil
+}
+
+// summary reads the summary of a segment; it is good until the next call.
+func (h *harvest) summary(segno uint32) (summaryBlock, error) {
+	g := h.w.g
+	r := dev.Range{Off: g.SummaryOff(segno), Len: g.SummaryBytes}
+	if r.Off < h.sumsAt.Off || r.End() > h.sumsAt.End() {
+		all := dev.Range{Off: r.Off, Len: max(summaryPiece, r.Len)}.Intersect(dev.Range{Len: g.BlockOff(g.Main)})
+		if h.sums == nil {
+			h.sums = make([]byte, max(summaryPiece, r.Len))
+		}
+		h.sumsAt = dev.Range{}
+		if _, err := h.w.d.ReadAt(h.sums[:all.Len], all.Off); err != nil {
+			return nil, err
+		}
+		h.sumsAt = all
+		h.bytesRead += all.Len
+	}
+	return summaryBlock(h.sums[r.Off-h.sumsAt.Off:][:r.Len]), nil
+}
+
+// compareEntries compares entries: each names the node that leads to the block;
+// for data also which of its pointers does, and the version that the node has in
+// NAT.
+func (h *harvest) compareEntries(segno uint32, sum summaryBlock, rs []run, kind byte) {
+	w := h.w
+	for i := range rs {
+		r := &rs[i]
+		n := &w.index.nodes[r.node]
+		at := int(w.g.IndexOf(r.addr))
+		if kind == summaryNode {
+			if e := sum.entry(at); e.nid() != n.nid {
+				h.differs(segno, e, r, 0, kind)
+			}
+			continue
+		}
+		want := uint64(n.nid) | uint64(n.version)<<(8*summaryVersion) | uint64(r.slot)<<(8*summaryOffset)
+		for k := range int(r.n) {
+			if binary.LittleEndian.Uint64(sum[summaryLen*(at+k):])&summaryBits != want {
+				h.differs(segno, sum.entry(at+k), r, k, kind)
+			}
+			want += 1 << (8 * summaryOffset)
+		}
+	}
+}
+
+// differs notes that the summary of block k of a run is wrong.
+func (h *harvest) differs(segno uint32, e summary, r *run, k int, kind byte) {
+	w := h.w
+	n := note{slug: "ssa-entry", inode: r.inode, blk: r.addr + uint32(k)}
+	if !h.enough(n.slug) {
+		x := &w.index.nodes[r.node]
+		n.detail = textf("it names node %d, should be %d", e.nid(), x.nid)
+		if e.nid() == x.nid && kind == summaryData {
+			n.detail = textf("it names pointer %d of version %d of node %d, should be %d of %d", e.offset(), e.version(), x.nid, int(r.slot)+k, x.version)
+		}
+	}
 	if w.s.logOf(segno) < 0 {
-		n.off, n.len = w.g.SummaryOff(segno)+int64(k*summaryLen), summaryLen
+		n.off, n.len = w.g.SummaryOff(segno)+int64(w.g.IndexOf(n.blk))*summaryLen, summaryLen
 	}
-	w.note(n)
+	h.note(n)
 }

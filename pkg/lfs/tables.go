@@ -11,6 +11,8 @@ import (
 type tables struct {
 	sit   *segments
 	nodes []node // by nid; those that are free are left out
+	// Blocks of NAT that the bits of the pack contradict, where they were read.
+	badBits []uint32
 }
 
 // loadTables reads SIT and NAT: of each block the copy that the version bitmap
@@ -126,6 +128,9 @@ func (l *tableLoader) sitBlock(index uint32, b []byte) {
 
 // natBlock takes a block of NAT, nil for one of zeros: no node.
 func (l *tableLoader) natBlock(index uint32, b []byte) {
+	if l.s.natBits != nil && l.s.natBits.wrong(index, b, int(l.natPer)) {
+		l.t.badBits = append(l.t.badBits, index)
+	}
 	if b == nil && !l.natMarked[index] {
 		return
 	}

@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -8,28 +9,24 @@ import (
 
 // tree settles what follows from all entries together: link counts, parents,
 // equal names, and what can be reached from the root.
-func (w *walk) tree() error {
-	sortByKey(w.entries, func(e *dirEntry) uint32 { return e.hash })
-	sortByKey(w.entries, func(e *dirEntry) uint32 { return uint32(e.dir) })
-	for i := range w.entries {
-		w.link(int32(i))
-	}
-	if err := w.twins(); err != nil {
-		return err
-	}
+func (w *walk) tree() {
+	sortByKey(w.chunks, nil, func(c *chunk) uint32 { return uint32(c.dir) })
+	w.twins()
 	w.reach()
+	h := newHarvest(w)
 	for i := range w.inodes {
-		w.judge(int32(i))
+		w.judge(h, int32(i))
 	}
-	return nil
+	w.takeNotes(h, 0)
 }
 
 func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
-	n := note{slug: slug, inode: e.dir, blk: e.blk, detail: textf(format, args...)}
-	if w.enough(slug) {
+	n := note{slug: slug, inode: e.dir, blk: e.blk}
+	if w.noted[slug] >= maxNotes {
 		w.note(n)
 		return
 	}
+	n.detail = textf(format, args...)
 	if d, base, err := w.dentriesOf(e); err == nil && int(e.off) < d.slots {
 		n.name = printable(d.name(int(e.off), int(e.nameLen)))
 		n.off, n.len = base+int64(d.entries+dentryLen*int(e.off)), dentryLen
@@ -41,7 +38,7 @@ func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
 // holds entries and where that starts.
 func (w *walk) dentriesOf(e *dirEntry) (dentryBlock, int64, error) {
 	b, err := readBlock(w.d, w.g, e.blk)
-	if w.inodes[e.dir].inline&inlineDentry != 0 {
+	if w.bodies[w.inodes[e.dir].body].inline&inlineDentry != 0 {
 		return newDentryBlock(w.g.inlineArea(nodeBlock(b))), w.g.inlineOff(nodeBlock(b)), err
 	}
 	return newDentryBlock(b), 0, err
@@ -77,6 +74,13 @@ func kindOf(mode uint16) byte {
 	return typeUnknown
 }
 
+// linkAll counts the entries that were not counted yet.
+func (w *walk) linkAll() {
+	for ; w.linked < len(w.entries); w.linked++ {
+		w.link(int32(w.linked))
+	}
+}
+
 // link counts an entry for the inode that it leads to.
 func (w *walk) link(at int32) {
 	e := &w.entries[at]
@@ -97,7 +101,8 @@ func (w *walk) link(at int32) {
 		x.dir, x.entry = e.dir, at
 	}
 	if x.isDir() {
-		w.inodes[e.dir].subdirs++
+		w.bodies[w.inodes[e.dir].body].subdirs++
+		w.dirsIn = append(w.dirsIn, dirIn{e.dir, i})
 	}
 	if x.names == 1 && x.links <= 1 || x.isDir() {
 		w.ownName(i, x, e)
@@ -118,54 +123,80 @@ func (w *walk) ownName(i int32, x *inode, e *dirEntry) {
 		if x.isDir() {
 			slug = "inode-parent"
 		}
-		w.at(i, slug, x.parent, parent, "")
+		w.noteAt(i, slug, x.parent, parent, "")
 	}
-	if !x.isDir() && x.advise&adviseEncryptedName == 0 && x.nameLen <= maxNameLen && (x.nameLen != uint32(e.nameLen) || x.nameHash != e.nameHash) {
-		w.at(i, "inode-name", nil, nil, "the entry is %q", w.entryName(e))
+	if !x.isDir() && x.advise&adviseEncryptedName == 0 && x.nameLen <= maxNameLen && (x.nameLen != uint16(e.nameLen) || x.nameHash != e.nameHash) {
+		w.noteAt(i, "inode-name", nil, nil, "the entry is %q", w.entryName(e))
 	}
 }
 
-// twins looks for equal names: neighbours in the order of hashes.
-func (w *walk) twins() error {
-	for i := 1; i < len(w.entries); i++ {
-		e := &w.entries[i]
-		for k := i - 1; k >= 0; k-- {
-			o := &w.entries[k]
-			if o.dir != e.dir || o.hash != e.hash {
-				break
-			}
-			if o.nameHash == e.nameHash && o.nameLen == e.nameLen {
-				w.entryNote(e, "dentry-twice", "")
-				break
-			}
-			if i-k > 64 {
-				break // no honest directory has so many names of one hash
+// twins looks for equal names, directory by directory.
+func (w *walk) twins() {
+	var table nameTable
+	for from := 0; from < len(w.chunks); {
+		to, n := from, 0
+		for ; to < len(w.chunks) && w.chunks[to].dir == w.chunks[from].dir; to++ {
+			n += int(w.chunks[to].n)
+		}
+		table.reset(n)
+		for _, c := range w.chunks[from:to] {
+			for at := c.from; at < c.from+c.n; at++ {
+				if table.has(w.entries, at) {
+					w.entryNote(&w.entries[at], "dentry-twice", "")
+				}
 			}
 		}
+		from = to
 	}
-	return nil
 }
 
-// reach marks what can be reached from the root, and the files that the volume
-// itself has: quotas, and what is on the list of orphans.
-func (w *walk) reach() {
-	var queue []int32
-	if root, ok := w.inodeOf(rootIno); ok {
-		w.inodes[root].reached = true
-		queue = append(queue, root)
+// nameTable finds equal names among the entries of one directory.
+type nameTable struct {
+	slots []uint32 // numbers of entries, plus 1
+}
+
+// reset empties the table, and makes room for n names.
+func (t *nameTable) reset(n int) {
+	size := 1 << bits.Len(uint(2*n))
+	if cap(t.slots) < size {
+		t.slots = make([]uint32, size)
 	}
-	for len(queue) > 0 {
-		dir := queue[0]
-		queue = queue[1:]
-		for i := w.entriesOf(dir); i < len(w.entries) && w.entries[i].dir == dir; i++ {
-			c, ok := w.inodeOf(w.entries[i].ino)
-			if !ok || w.inodes[c].reached {
-				continue
-			}
+	t.slots = t.slots[:size]
+	clear(t.slots)
+}
+
+// has tells whether the name of an entry was met, and keeps it if not. Names
+// are equal where their hashes are, of 64 bits and with a seed that nobody knows.
+func (t *nameTable) has(entries []dirEntry, at uint32) bool {
+	e := &entries[at]
+	for i := e.nameHash; ; i++ {
+		s := &t.slots[i&uint64(len(t.slots)-1)]
+		if *s == 0 {
+			*s = at + 1
+			return false
+		}
+		if o := &entries[*s-1]; o.nameHash == e.nameHash && o.nameLen == e.nameLen {
+			return true
+		}
+	}
+}
+
+// dirIn is a directory in another one.
+type dirIn struct{ up, dir int32 }
+
+// reach marks what can be reached from the root, and the files that the volume
+// itself has: quotas. What is on the list of orphans is marked before.
+func (w *walk) reach() {
+	if root, ok := w.inodeOf(rootIno); ok {
+		w.reachDirs(root)
+	}
+	for i := range w.entries {
+		e := &w.entries[i]
+		if !w.inodes[e.dir].reached {
+			continue
+		}
+		if c, ok := w.inodeOf(e.ino); ok {
 			w.inodes[c].reached = true
-			if w.inodes[c].isDir() {
-				queue = append(queue, c)
-			}
 		}
 	}
 	for _, q := range w.g.QuotaInos {
@@ -175,80 +206,105 @@ func (w *walk) reach() {
 	}
 }
 
-// judge compares what an inode says with what was found.
-func (w *walk) judge(i int32) {
-	x := &w.inodes[i]
-	if !x.reached {
-		slug := "inode-unreachable"
-		w.at(i, slug, nil, nil, "inode %d", x.nid)
-	}
-	w.judgeLinks(i, x)
-	if x.counted != x.blocks {
-		w.at(i, "inode-blocks", x.blocks, x.counted, "")
-	}
-	w.judgeSize(i, x)
-	if x.extLen > 0 && x.extSeen != x.extLen && x.inline&(inlineData|inlineDentry) == 0 {
-		w.at(i, "inode-extent", x.extLen, x.extSeen, "blocks of it are so mapped")
-	}
-	if x.isDir() {
-		w.judgeDir(i, x)
+// reachDirs marks the directories below one.
+func (w *walk) reachDirs(root int32) {
+	sortByKey(w.dirsIn, nil, func(d *dirIn) uint32 { return uint32(d.up) })
+	w.inodes[root].reached = true
+	for queue := []int32{root}; len(queue) > 0; {
+		up := queue[0]
+		queue = queue[1:]
+		i := sort.Search(len(w.dirsIn), func(k int) bool { return w.dirsIn[k].up >= up })
+		for ; i < len(w.dirsIn) && w.dirsIn[i].up == up; i++ {
+			if x := &w.inodes[w.dirsIn[i].dir]; !x.reached {
+				x.reached = true
+				queue = append(queue, w.dirsIn[i].dir)
+			}
+		}
 	}
 }
 
-func (w *walk) judgeLinks(i int32, x *inode) {
+// judge compares what an inode says with what was found.
+func (w *walk) judge(h *harvest, i int32) {
+	x := &w.inodes[i]
+	if !x.reached {
+		h.at(i, x, "inode-unreachable", nil, nil, "inode %d", x.nid)
+	}
 	want := x.names
 	if x.isDir() {
-		want = 2 + x.subdirs
+		want = 2 + w.bodies[x.body].subdirs
 	}
 	if x.links != want && x.reached {
-		w.at(i, "inode-links", x.links, want, "")
+		h.at(i, x, "inode-links", x.links, want, "")
+	}
+	if x.body < 0 {
+		return // the rest was judged when it was read
+	}
+	f := &w.bodies[x.body]
+	h.judgeBody(i, x, f)
+	if x.isDir() {
+		w.judgeDir(h, i, x, f)
+	}
+}
+
+// judgeBody compares the blocks of a file with what its inode says of them.
+func (h *harvest) judgeBody(i int32, x *inode, f *body) {
+	if f.counted != f.blocks {
+		h.at(i, x, "inode-blocks", f.blocks, f.counted, "")
+	}
+	if f.cluster > 0 && f.savedSays != f.saved {
+		h.at(i, x, "inode-saved", f.savedSays, f.saved, "")
+	}
+	h.judgeSize(i, x, f)
+	if f.extLen > 0 && f.extSeen != f.extLen && f.inline&(inlineData|inlineDentry) == 0 {
+		h.at(i, x, "inode-extent", f.extLen, f.extSeen, "blocks of it are so mapped")
 	}
 }
 
 // maxFilePages is how many blocks a file's pointers reach, for any block size.
-func (w *walk) maxFilePages() uint64 {
-	per := uint64(w.g.per().nodeSlots())
-	return uint64(w.g.per().inodeSlots()) + 2*per + 2*per*per + per*per*per
+func (g *Geometry) maxFilePages() uint64 {
+	per := uint64(g.per().nodeSlots())
+	return uint64(g.per().inodeSlots()) + 2*per + 2*per*per + per*per*per
 }
 
 // judgeSize: blocks beyond the end are what preallocation leaves, and then the
 // inode says so, or the file is pinned.
-func (w *walk) judgeSize(i int32, x *inode) {
-	bs := uint64(w.g.BlockSize)
-	pages := x.size/bs + min(1, x.size%bs)
-	if pages > w.maxFilePages() {
-		w.at(i, "inode-size", x.size, nil, "")
+func (h *harvest) judgeSize(i int32, x *inode, f *body) {
+	g := h.w.g
+	bs := uint64(g.BlockSize)
+	pages := f.size/bs + min(1, f.size%bs)
+	if pages > g.maxFilePages() {
+		h.at(i, x, "inode-size", f.size, nil, "")
 		return
 	}
-	if x.pages <= pages {
+	if f.pages <= pages {
 		return
 	}
 	switch {
 	case x.isDir():
-		w.at(i, "inode-dir-size", x.size, x.pages*bs, "")
-	case x.advise&adviseKeepSize == 0 && x.inline&(inlinePinned|inlineData) == 0 && x.cluster == 0 && x.fileType() == modeFile:
-		w.at(i, "inode-size-short", x.size, x.pages*bs, "")
+		h.at(i, x, "inode-dir-size", f.size, f.pages*bs, "")
+	case x.advise&adviseKeepSize == 0 && f.inline&(inlinePinned|inlineData) == 0 && f.cluster == 0 && x.fileType() == modeFile:
+		h.at(i, x, "inode-size-short", f.size, f.pages*bs, "")
 	}
 }
 
-func (w *walk) judgeDir(i int32, x *inode) {
-	if x.inline&inlineDots == 0 {
-		if x.dots&1 == 0 {
-			w.at(i, "dot", nil, nil, "missing")
+func (w *walk) judgeDir(h *harvest, i int32, x *inode, f *body) {
+	if f.inline&inlineDots == 0 {
+		if f.dots&1 == 0 {
+			h.at(i, x, "dot", nil, nil, "missing")
 		}
-		if x.dots&2 == 0 {
-			w.at(i, "dotdot", nil, nil, "missing")
+		if f.dots&2 == 0 {
+			h.at(i, x, "dotdot", nil, nil, "missing")
 		}
 	}
 	up := uint32(rootIno)
 	if x.dir >= 0 {
 		up = w.inodes[x.dir].nid
 	}
-	if x.dots&2 != 0 && x.up != up && x.reached {
-		w.at(i, "dotdot", x.up, up, "")
+	if f.dots&2 != 0 && f.up != up && x.reached {
+		h.at(i, x, "dotdot", f.up, up, "")
 	}
-	if x.inline&inlineDentry == 0 && (x.depth < x.deepest || x.depth > maxDirDepth) {
-		w.at(i, "inode-depth", x.depth, x.deepest, "")
+	if f.inline&inlineDentry == 0 && (f.depth < f.deepest || f.depth > maxDirDepth) {
+		h.at(i, x, "inode-depth", f.depth, f.deepest, "")
 	}
 }
 
@@ -277,13 +333,12 @@ func (w *walk) path(i int32) string {
 	if w.inodes[i].isDir() {
 		w.paths[i] = p
 	}
+	if last := len(names) - 1; last >= 0 {
+		w.paths[w.inodes[i].dir] = p[:len(p)-len(names[last])-1] // the next one is likely to be beside it
+	}
 	return p
 }
 
-// maxPathDepth is how many directories a path has at most.
-const maxPathDepth = 4096
-
-// entriesOf is the position of the first entry of a directory, among all.
-func (w *walk) entriesOf(dir int32) int {
-	return sort.Search(len(w.entries), func(k int) bool { return w.entries[k].dir >= dir })
-}
+// maxPathDepth is how many directories of a path are named; what is deeper
+// begins with a number.
+const maxPathDepth = 1000

@@ -2,60 +2,81 @@ package lfs
 
 import (
 	"context"
-	"encoding/binary"
 	"hash/maphash"
+	"sync"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 )
 
-// inode is what the check keeps of one.
+// inode is what the check keeps of one. There are many, so what is known to be
+// right when the inode has been read is not kept.
 type inode struct {
-	nid                      uint32
-	node                     int32 // position in the index
-	mode                     uint16
-	inline, advise, dirLevel byte
-	cluster                  byte // log2 of the blocks of a compressed cluster, 0 for none
-	casefold                 bool
-	links, parent, depth     uint32
-	uid, gid, project        uint32
-	nameLen                  uint32
-	nameHash                 uint64
-	size, blocks             uint64 // as they are stored
-	counted                  uint64 // nodes and blocks found
-	pages                    uint64 // behind the last block found
-	extAt, extBlk, extLen    uint32
-	extSeen                  uint32 // blocks of the extent that fit the map
-
-	names, subdirs uint32 // entries that lead to it; directories among its own
-	dir, entry     int32  // the first entry, and the inode of its directory, -1 for none
-	dots           byte   // of a directory: 1 has ".", 2 has ".."
-	up             uint32 // what its .. says
-	deepest        uint32 // level in use, plus 1
-	reached        bool
+	nameHash      uint64 // of the name that it has noted of itself
+	nid           uint32
+	node          int32 // position in the index
+	links, parent uint32
+	names         uint32 // entries that lead to it
+	dir, entry    int32  // the first entry, and the inode of its directory, -1 for none
+	body          int32  // position in walk.bodies, -1 for none
+	mode          uint16
+	nameLen       uint16
+	advise        byte
+	reached       bool
 }
 
 func (n *inode) fileType() uint16 { return n.mode & modeType }
 func (n *inode) isDir() bool      { return n.fileType() == modeDir }
 
-// note is something found, to be reported with a path when all is known.
-type note struct {
-	slug      string
-	inode     int32 // whose path it has, -1 for none
-	name      string
-	blk       uint32 // 0 for none
-	off, len  int64  // bytes, where blk is not enough
-	detail    string
-	got, want any
+// owner is whom the blocks of an inode belong to, where there are quotas.
+type owner struct {
+	ids    [quotaKinds]uint32
+	blocks uint64 // of one without a body
 }
 
-// pointer is a block that is to be held against SSA: who leads to it.
-type pointer struct {
-	addr, nid uint32
-	inode     int32
-	slot      uint16
-	version   byte // of the node, in NAT
-	node      bool // it is a node itself
+// body is what is kept besides of a directory, and of a file that has nodes.
+type body struct {
+	tally
+	inode                 int32
+	inline, cluster       byte   // log2 of the blocks of a compressed cluster, 0 for none
+	keeps                 byte   // what becomes of its blocks
+	size, blocks          uint64 // as they are stored
+	savedSays             uint64 // blocks that compression saved, as it is stored
+	extAt, extBlk, extLen uint32
+
+	// Of a directory.
+	dirLevel, dots byte // dots: 1 has ".", 2 has ".."
+	casefold       bool
+	depth, deepest uint32 // level in use, plus 1
+	up, subdirs    uint32 // what its .. says; how many are in it
+}
+
+// What becomes of the blocks of a file, beside being counted.
+const (
+	keepNone = iota
+	keepDir
+	keepQuota
+)
+
+// tally is what was found of a file, in an inode or in another node.
+type tally struct {
+	counted uint64 // nodes and blocks
+	pages   uint64 // behind the last block
+	saved   uint64 // blocks that compression saved
+	extSeen uint32 // blocks of the extent that fit the map
+}
+
+func (t *tally) add(u *tally) {
+	t.counted += u.counted
+	t.pages = max(t.pages, u.pages)
+	t.saved += u.saved
+	t.extSeen += u.extSeen
+}
+
+// leadTally is what a node gave to a body.
+type leadTally struct {
+	body int32
+	tally
 }
 
 // filePage is a block of a file that is to be read.
@@ -69,16 +90,22 @@ type filePage struct {
 // then what they lead to. Each node gets the role that what leads to it says,
 // so one whose own marks are wrong is still read for what it is.
 type walk struct {
-	ctx  context.Context
-	d    dev.Device
-	g    *Geometry
-	s    *state
-	sit  *segments
-	seed uint32
-	hash maphash.Seed // of names; hashes are compared, never stored
+	ctx     context.Context
+	d       dev.Device
+	g       *Geometry
+	s       *state
+	sit     *segments
+	seed    uint32
+	hash    maphash.Seed // of names; hashes are compared, never stored
+	quotas  bool         // there are some
+	workers int          // 0: as many as are of use
+	mu      sync.Mutex   // guards idle
+	idle    []*harvest   // of workers that are not at work
 
 	index  nodeIndex
 	inodes []inode
+	owners []owner
+	bodies []body
 	// A bit for each block of the main area that a node leads to, and for each
 	// segment what was found in it.
 	claimed     *space.Sparse
@@ -86,63 +113,32 @@ type walk struct {
 	segNode     *space.Map
 	reserved    uint64 // pointers that count as blocks and have none
 	notes       []note
-	noted       map[string]int // how many of each row
-	pointers    []pointer
+	noted       map[string]int  // how many of each row
+	full        map[string]bool // rows of which no more are kept; not changed, but made anew
 	dirBlocks   []filePage
 	quota       []filePage
+	chunks      []chunk
 	entries     []dirEntry
+	linked      int     // how many of them are counted
+	dirsIn      []dirIn // which directory is in which, as far as is known
 	leads       []lead
 	paths       map[int32]string // of directories, as far as they were asked for
 	bytesRead   int64
-	files       uint64
-	dirs        uint64
+	files, dirs uint64
 	progress    func(done, total int64)
 	done, total int64 // nodes and blocks of directories, for it
 }
 
 func newWalk(ctx context.Context, d dev.Device, s *state, sit *segments, uuid []byte) *walk {
 	return &walk{
-		ctx: ctx, d: d, g: s.g, s: s, sit: sit, seed: inodeSeed(uuid), hash: maphash.MakeSeed(), noted: map[string]int{}, paths: map[int32]string{},
+		ctx: ctx, d: d, g: s.g, s: s, sit: sit, quotas: s.g.QuotaInos != [quotaKinds]uint32{}, seed: inodeSeed(uuid), hash: maphash.MakeSeed(), noted: map[string]int{}, paths: map[int32]string{},
 		claimed: space.NewSparse(s.g.MainBlocks()), segData: space.NewMap(s.g.MainSegments), segNode: space.NewMap(s.g.MainSegments),
 	}
 }
 
-// maxNotes bounds how much is kept of a row on a volume that is damaged
-// throughout. What is beyond is counted.
-const maxNotes = 10_000
-
-func (w *walk) note(n note) {
-	if w.noted[n.slug]++; w.noted[n.slug] <= maxNotes {
-		w.notes = append(w.notes, n)
-	}
-}
-
-// enough tells whether of a row no more will be kept, so that nobody needs to
-// find out the rest of what a note would say.
-func (w *walk) enough(slug string) bool { return w.noted[slug] >= maxNotes }
-
-// claim takes the block at addr, which must be ValidMain, for one owner.
-func (w *walk) claim(addr uint32, ino int32, isNode bool) bool {
-	unit := addr - w.g.Main
-	if !w.claimed.SetNew(unit) {
-		w.note(note{slug: "addr-twice", inode: ino, blk: addr})
-		return false
-	}
-	seg := unit / segmentBlocks
-	if isNode {
-		w.segNode.Set(seg)
-	} else {
-		w.segData.Set(seg)
-	}
-	if !w.sit.valid.Used(unit) {
-		w.note(note{slug: "sit-free", inode: ino, blk: addr})
-	}
-	return true
-}
-
 // run reads inodes, then nodes by kind.
 func (w *walk) run() error {
-	var refs []blockRef
+	refs := make([]blockRef, 0, len(w.index.nodes))
 	for i := range w.index.nodes {
 		n := &w.index.nodes[i]
 		if n.ino == n.nid && w.g.ValidMain(n.addr) && n.nid >= rootIno {
@@ -152,153 +148,109 @@ func (w *walk) run() error {
 	}
 	w.total = int64(len(w.index.nodes))
 	w.inodes = make([]inode, 0, len(refs))
-	if err := w.readBlocks(refs, func(at int32, b []byte) error { return w.takeInode(at, b) }); err != nil {
+	if w.quotas {
+		w.owners = make([]owner, 0, len(refs))
+	}
+	if err := w.sweep(refs, sweepPiece, (*harvest).takeInode, w.gather); err != nil {
 		return err
 	}
 	// Double indirect nodes lead to indirect ones, those to direct ones.
 	for wave := 0; len(w.leads) > 0 && wave < 4; wave++ {
 		leads := w.leads
 		w.leads = nil
-		if err := w.readLeads(leads, w.takeNode); err != nil {
+		refs := make([]blockRef, len(leads))
+		for i := range leads {
+			refs[i] = blockRef{w.index.nodes[leads[i].node].addr, int32(i)}
+		}
+		take := func(h *harvest, at int32, b []byte) { h.takeNode(&leads[at], b) }
+		if err := w.sweep(refs, sweepNodePiece, take, w.gather); err != nil {
 			return err
 		}
 	}
-	return w.flushPointers()
+	return nil
 }
 
-// follow adds the node nid, which inode ino leads to, to those to be read.
-func (w *walk) follow(nid uint32, ino int32, r role, place uint32, page uint64) {
-	if nid == 0 {
-		return
+// gather takes over what a piece of nodes gave.
+func (w *walk) gather(h *harvest) error {
+	base := int32(0)
+	if h.fresh {
+		base = w.gatherInodes(h)
 	}
-	owner := w.inodes[ino].nid
+	for _, at := range h.lost {
+		w.index.nodes[at].role = roleNone
+	}
+	for i := range h.tallies {
+		w.bodies[h.tallies[i].body].add(&h.tallies[i].tally)
+	}
+	w.reserved += h.reserved
+	w.files, w.dirs = w.files+h.files, w.dirs+h.dirs
+	for i := range h.follows {
+		f := &h.follows[i]
+		f.inode += base
+		w.follow(f)
+	}
+	c := claims{w: w}
+	c.runs(h.nodeRuns, w.segNode)
+	c.runs(h.dataRuns, w.segData)
+	w.dirBlocks = c.pages(w.dirBlocks, h.dirBlocks, base)
+	w.quota = c.pages(w.quota, h.quota, base)
+	c.settle(h, base)
+	w.gatherEntries(h, base)
+	w.takeNotes(h, base)
+	return nil
+}
+
+// gatherInodes takes over new inodes, and returns where they are now.
+func (w *walk) gatherInodes(h *harvest) int32 {
+	base, bodies := int32(len(w.inodes)), int32(len(w.bodies))
+	for i := range h.inodes {
+		x := &h.inodes[i]
+		if x.body >= 0 {
+			x.body += bodies
+		}
+		w.index.nodes[x.node].inode = base + int32(i)
+	}
+	for i := range h.bodies {
+		h.bodies[i].inode += base
+	}
+	w.inodes = append(w.inodes, h.inodes...)
+	w.owners = append(w.owners, h.owners...)
+	w.bodies = append(w.bodies, h.bodies...)
+	return base
+}
+
+// follow adds a node that an inode leads to, to those to be read.
+func (w *walk) follow(f *follow) {
+	owner := w.inodes[f.inode].nid
 	bad := func(slug, detail string) {
-		w.note(note{slug: slug, inode: ino, got: nid, detail: detail})
+		w.note(note{slug: slug, inode: f.inode, got: f.nid, detail: detail})
 	}
-	if nid >= w.g.NIDs() {
+	if f.nid >= w.g.NIDs() {
 		bad("node-pointer", "the number is out of range")
 		return
 	}
-	i := w.index.find(nid)
-	switch {
-	case i < 0:
+	i := w.index.find(f.nid)
+	if i < 0 {
 		bad("node-pointer", "NAT has no such node")
 		return
-	case w.index.nodes[i].ino == nid:
+	}
+	n := &w.index.nodes[i]
+	switch {
+	case n.ino == f.nid:
 		bad("node-pointer", "it is an inode")
 		return
-	case w.index.nodes[i].ino != owner:
+	case n.ino != owner:
 		bad("node-pointer", "it is another file's")
 		return
-	case w.index.nodes[i].role != roleNone:
+	case n.role != roleNone:
 		bad("node-twice", "")
 		return
 	}
-	w.index.nodes[i].role = r
-	if !w.g.ValidMain(w.index.nodes[i].addr) {
+	n.role, n.inode = f.role, f.inode
+	if !w.g.ValidMain(n.addr) {
 		return // reported with NAT
 	}
-	w.leads = append(w.leads, lead{node: int32(i), inode: ino, role: r, place: place, page: page})
-}
-
-// takeNode looks at a node that is no inode.
-func (w *walk) takeNode(l *lead, b nodeBlock) error {
-	n := &w.index.nodes[l.node]
-	if b.nid() != n.nid || b.ino() != n.ino {
-		w.note(note{slug: "node-footer", inode: l.inode, blk: n.addr, detail: textf("it says node %d of inode %d, NAT node %d of %d", b.nid(), b.ino(), n.nid, n.ino)})
-		return nil
-	}
-	if b.place() != l.place {
-		w.note(note{slug: "node-place", inode: l.inode, blk: n.addr, got: b.place(), want: l.place})
-	}
-	w.takeNodeBlock(n, l.inode)
-	x := &w.inodes[l.inode]
-	x.counted++
-	per := uint32(w.g.per().nodeSlots())
-	step := uint64(w.slotsOf(l.inode, int(per)))
-	switch l.role {
-	case roleXattr:
-		w.checkXattrs(l.inode, n.addr, b[:len(b)-footerLen], xattrState(int32(l.page)), true)
-	case roleDirect:
-		w.takeWords(l.inode, n, b[:4*step], l.page)
-	case roleIndirect:
-		for i := uint32(0); i < per; i++ {
-			w.follow(b.slot(int(i)), l.inode, roleDirect, l.place+1+i, l.page+uint64(i)*step)
-		}
-	case roleDouble:
-		for i := uint32(0); i < per; i++ {
-			w.follow(b.slot(int(i)), l.inode, roleIndirect, l.place+1+i*(per+1), l.page+uint64(i)*step*uint64(per))
-		}
-	}
-	return w.flushFull()
-}
-
-// takeNodeBlock claims the block of a node, and has its summary checked.
-func (w *walk) takeNodeBlock(n *node, ino int32) {
-	if w.claim(n.addr, ino, true) {
-		w.point(pointer{addr: n.addr, nid: n.nid, inode: ino, node: true})
-	}
-}
-
-// slotsOf is how many of n pointers count: for a compressed file whole
-// clusters.
-func (w *walk) slotsOf(ino int32, n int) int {
-	if c := w.inodes[ino].cluster; c > 0 {
-		return n >> c << c
-	}
-	return n
-}
-
-// takeWords takes the pointers in b, from block page of the file on. Holes are
-// most of what nodes hold, so they are skipped in large steps.
-func (w *walk) takeWords(ino int32, n *node, b []byte, page uint64) {
-	const step = 64
-	for i := 0; i < len(b); {
-		if i+step <= len(b) && allZero(b[i:i+step]) {
-			i += step
-			continue
-		}
-		for end := min(i+step, len(b)); i < end; i += 4 {
-			if a := binary.LittleEndian.Uint32(b[i:]); a != nullAddr {
-				w.takePointer(ino, n, uint16(i/4), page+uint64(i/4), a)
-			}
-		}
-	}
-}
-
-// takePointer takes one pointer of a file that is no hole.
-func (w *walk) takePointer(ino int32, n *node, slot uint16, page uint64, addr uint32) {
-	x := &w.inodes[ino]
-	switch {
-	case addr == newAddr:
-		w.reserved++
-	case addr == compressAddr:
-		if x.cluster == 0 || page%(1<<x.cluster) != 0 {
-			w.note(note{slug: "addr-compress", inode: ino, detail: textf("block %d of the file", page)})
-			return
-		}
-		if x.inline&inlineReleased != 0 {
-			return
-		}
-		w.reserved++
-	case !w.g.ValidMain(addr):
-		w.note(note{slug: "addr-range", inode: ino, got: hex(addr), detail: textf("block %d of the file", page)})
-		return
-	default:
-		if w.claim(addr, ino, false) {
-			w.point(pointer{addr: addr, nid: n.nid, inode: ino, slot: slot, version: n.version})
-		}
-		if x.isDir() {
-			w.dirBlocks = append(w.dirBlocks, filePage{page, addr, ino})
-		} else if w.isQuota(x.nid) {
-			w.quota = append(w.quota, filePage{page, addr, ino})
-		}
-	}
-	x.counted++
-	x.pages = max(x.pages, page+1)
-	if at := page - uint64(x.extAt); at < uint64(x.extLen) && addr == x.extBlk+uint32(at) {
-		x.extSeen++
-	}
+	w.leads = append(w.leads, lead{*f, int32(i)})
 }
 
 func (w *walk) isQuota(nid uint32) bool {

@@ -23,9 +23,9 @@ const (
 
 // checkXattrs walks through a part of a list of attributes. The last part must
 // end the list, or be full.
-func (w *walk) checkXattrs(ino int32, blk uint32, part []byte, s xattrState, last bool) xattrState {
+func (h *harvest) checkXattrs(ino int32, blk uint32, part []byte, s xattrState, last bool) xattrState {
 	bad := func(slug string, off int) xattrState {
-		w.note(note{slug: slug, inode: ino, blk: blk, detail: textf("at byte %d of the attributes there", off)})
+		h.note(note{slug: slug, inode: ino, blk: blk, detail: textf("at byte %d of the attributes there", off)})
 		return xattrBad
 	}
 	at := int(s)

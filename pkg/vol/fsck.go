@@ -60,7 +60,7 @@ func (r *Result) Left(s Severity) bool {
 // An error means that the volume could not be checked.
 func Fsck(ctx context.Context, d dev.Device, drv *Driver, o CheckOptions, decide Decider, sink Sink) (*Result, error) {
 	s := &session{d: d, drv: drv, o: o, decide: decide, sink: sink,
-		left: map[string]*standing{}, mended: map[string]mends{}, more: map[string]*more{}}
+		left: map[string]*standing{}, mended: map[string]mends{}, asked: map[*Finding]int{}, more: map[string]*more{}}
 	for s.res.Rounds = 1; ; s.res.Rounds++ {
 		again, err := s.round(ctx)
 		if err != nil {
@@ -89,6 +89,7 @@ type session struct {
 	left   map[string]*standing // findings left, by Key
 	mended map[string]mends     // repairs carried out, by Key
 	more   map[string]*more     // findings beyond maxListed, by code
+	asked  map[*Finding]int     // what was decided on findings that still wait
 	now    [SevError + 1]int    // findings of this round that stand
 	held   bool                 // nothing is mended in the rest of this round
 }
@@ -221,7 +222,10 @@ func (s *session) repair(ctx context.Context, q queued, key string) (rep *Repair
 		return nil, false, nil
 	}
 	offered := q.f.Offered()
-	i := s.decide(q.f)
+	i, asked := s.asked[q.f]
+	if delete(s.asked, q.f); !asked {
+		i = s.decide(q.f)
+	}
 	if i < 0 || i >= len(offered) {
 		return nil, true, nil
 	}

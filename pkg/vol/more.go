@@ -51,6 +51,7 @@ func (s *session) counts(f *Finding, fix Fix) bool {
 	q := queued{f, fix}
 	if s.decide != nil && q.mendable() {
 		if i := s.decide(f); i >= 0 && i < len(f.Offered()) {
+			s.asked[f] = i // nobody is asked twice
 			return false
 		}
 	}

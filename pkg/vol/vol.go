@@ -16,7 +16,7 @@ import (
 // Driver is one format. Drivers are values made by the format packages; there
 // is no registry.
 type Driver struct {
-	Name  string   // "fat"
+	Name  string   // how people call it: "exFAT"
 	Types []string // what format -t takes: "fat", "fat12", ...
 	// Problems is the catalogue: every code the checker can issue.
 	Problems []Problem
