@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -31,6 +32,9 @@ func (h *handle) nameIn(name string) (dirName, error) {
 		var ok bool
 		if n.folded, ok = foldName(nil, n.name); !ok {
 			return n, vol.Refusef("%s: it does not tell upper from lower case, and how %q folds is not known", h.path, name)
+		}
+		if h.w.sb.u16(sbEncodingFlags)&encodingStrict != 0 && !utf8.Valid(n.name) {
+			return n, vol.Refusef("%s: it takes names in UTF-8 only, and %q is none", h.path, name)
 		}
 		n.hash = nameHash(n.folded)
 	}

@@ -233,3 +233,22 @@ func TestRefuseQuota(t *testing.T) {
 		t.Errorf("with force: %v", err)
 	}
 }
+
+// TestRefuseNames: a directory that folds case, and takes names in UTF-8 only.
+func TestRefuseNames(t *testing.T) {
+	l := newLab(t, labFeatures)
+	for _, strict := range []bool{false, true} {
+		if strict {
+			l.alterSupers(func(s superblock) { s.put16(sbEncodingFlags, encodingStrict) })
+		}
+		for name, ok := range map[string]bool{"folded/\xff": !strict, "folded/Fine": true, "folded/a\u00adb": false} {
+			v, err := open(t.Context(), dev.Begin(l.d), vol.OpenOptions{})
+			if err == nil {
+				_, err = v.Preallocate(t.Context(), vol.PreallocRequest{Create: true, Files: []vol.PreallocFile{{Path: name, Length: 1}}})
+			}
+			if (err == nil) != ok || err != nil && !errors.Is(err, vol.ErrRequest) {
+				t.Errorf("strict %v: %q: %v", strict, name, err)
+			}
+		}
+	}
+}
