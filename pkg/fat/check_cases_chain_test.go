@@ -221,6 +221,37 @@ func linkDamages() []damage {
 			l.set(4, l.cells("/BIG.BIN")[2])
 			return spot{path: "/", cluster: l.cells("/BIG.BIN")[2]}
 		}, also: []string{"after-end"}},
+		{slug: "cross-linked", name: "empty file leads to a directory that lacks its .", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 0), 0xE5)
+			l.append(l.node("/SUB").start, slot("NIL     DAT", 0x20, l.node("/SUB/DEEP").start, 0))
+			return spot{path: "/SUB/NIL.DAT", cluster: l.node("/SUB/DEEP").start}
+		}, also: []string{"dots-missing"}},
+		{slug: "cross-linked", name: "empty file leads to a directory without dots", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 0), 0xE5)
+			l.put(l.slotOf("/SUB/DEEP", 1), 0xE5)
+			l.append(l.node("/SUB").start, slot("NIL     DAT", 0x20, l.node("/SUB/DEEP").start, 0))
+			return spot{path: "/SUB/NIL.DAT", cluster: l.node("/SUB/DEEP").start}
+		}, also: []string{"dots-missing"}},
+		{slug: "cross-linked", name: "file leads to a directory that lacks its .", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 0), 0xE5)
+			l.start(l.node("/ONE.BIN"), l.node("/SUB/DEEP").start)
+			return spot{path: "/ONE.BIN", cluster: l.node("/SUB/DEEP").start}
+		}, also: []string{"dots-missing", "lost-chains"}, gone: []string{"/ONE.BIN"}},
+		{slug: "cross-linked", name: "file leads to a directory of many files without dots", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/MANY", 0), 0xE5)
+			l.put(l.slotOf("/MANY", 1), 0xE5)
+			l.start(l.node("/ONE.BIN"), l.node("/MANY").start)
+			return spot{path: "/ONE.BIN", cluster: l.node("/MANY").start}
+		}, also: []string{"dots-missing", "lost-chains", "fsinfo-free-wrong"}, gone: []string{"/ONE.BIN"}},
+		{slug: "cross-linked", name: "file leads to what it lies in", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
+			// With as many slots that cannot be as such that can it could as well
+			// be contents of the file, if that did not lie in it.
+			for i := range 2 {
+				l.put(l.slotOf("/SUB", i), slot("\x02\x03       \x04 ", 0x20, 0, 0)...)
+			}
+			l.start(l.node("/SUB/DEEP/X.BIN"), l.node("/SUB").start)
+			return spot{path: "/SUB/DEEP/X.BIN", cluster: l.node("/SUB").start}
+		}, also: []string{"short-illegal", "short-twice", "dots-missing", "lost-chains", "fsinfo-free-wrong"}, gone: []string{"/SUB/DEEP/X.BIN"}},
 		{slug: "directory-twice", kinds: allKinds, hit: func(l *lab) spot {
 			l.append(0, slot("SUBTWO     ", 0x10, l.node("/SUB").start, 0))
 			return spot{path: "/SUBTWO"}

@@ -49,48 +49,81 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	return nil
 }
 
-// inside reports whether directory dir lies in or is directory top.
-func (w *walk) inside(dir, top int32) bool {
-	for dir != top && dir != 0 {
-		dir = w.dirs[dir].parent
-	}
-	return dir == top
-}
-
-// namedParent is what the .. entry of the directory at cluster c holds.
-func (w *walk) namedParent(c uint32) (up uint32, ok bool, err error) {
-	e := make(dirEntry, entryLen)
-	if _, err := w.c.d.ReadAt(e, w.c.g.ClusterOff(c)+entryLen); err != nil {
-		return 0, false, err
-	}
-	return e.start(w.c.g.Type), string(e.name()) == dotdotName, nil
-}
-
 // weight is how much speaks for an owner: that a directory says so itself,
 // that the cluster holds entries, that the size fits the chain, that the
 // cluster continues the one before.
 func (c *checker) weight(o *owner, cl uint32) int {
 	n := 0
 	switch {
-	case o.root && o.prefix == 0:
-		n += 1000
-	case o.own:
-		n += 500
-	case o.isDir && (o.prefix == 0 || o.holds == rootOther):
-		n -= 500 // the cluster is no directory
-	case o.isDir && o.holds == rootDirectory:
-		n += 100
 	case o.isDir:
-		n += 10
+		n = o.dirWeight()
+	case o.size == 0:
+		n = -600 // it holds nothing, wherever it leads
 	case o.total == c.g.clustersFor(o.size):
-		n += 20
+		n = 20
 	case o.prefix >= c.g.clustersFor(o.size):
-		n -= 40 // it does not need the cluster at all
+		n = -40 // it does not need the cluster at all
 	}
 	if o.before != 0 && o.before+1 == cl {
 		n += 5
 	}
 	return n
+}
+
+// dirWeight is that of a directory. Each of its dot entries is proof; without
+// both several entries that can be say more than the size of a file does, and one
+// or two, which may be anything, less. Zeros are least: that is what unused space
+// holds.
+func (o *owner) dirWeight() int {
+	const several = 3
+	switch {
+	case o.root && o.prefix == 0:
+		return 1000
+	case o.proof == selfProof:
+		return 500
+	case o.proof == parentProof:
+		return 400
+	case o.holds == rootOther:
+		return -500 // the cluster is no directory
+	case o.prefix == 0 && o.holds == rootBlank:
+		return -700
+	case o.prefix == 0 && o.slots < several:
+		return 15
+	case o.holds == rootDirectory:
+		return 100
+	default:
+		return 10
+	}
+}
+
+// heaviest is the owner for which most speaks; among equals the first. An entry
+// that is only there if a shared cluster is part of a directory cannot own the
+// cluster itself: to give it to that entry would do away with the entry.
+func (c *checker) heaviest(os []owner, cl uint32) int {
+	best, most := 0, 0
+	for i := range os {
+		n := c.weight(&os[i], cl)
+		for k := range os {
+			if i != k && c.hangsOn(&os[i], &os[k]) {
+				n -= 2000
+			}
+		}
+		if i == 0 || n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// hangsOn reports whether the entry of o stands in the directory p, in the shared
+// cluster or behind it, or below there.
+func (c *checker) hangsOn(o, p *owner) bool {
+	dir, ok := c.walk.byStart[p.start]
+	if !p.isDir || !ok || o.root || !p.root && c.walk.dirs[dir].ref != p.ref {
+		return false
+	}
+	per := c.g.ClusterSize() / entryLen
+	return c.walk.hangsOn(o.ref, dir, int32(min(int64(p.prefix)*per, maxDirEntries)))
 }
 
 // loser is an owner that has to part from a shared cluster.
@@ -109,12 +142,7 @@ func (c *checker) losers(owners map[uint32][]owner) []loser {
 	at := map[entryRef]int{}
 	for _, cl := range slices.Sorted(maps.Keys(owners)) {
 		os := owners[cl]
-		best := 0
-		for i := range os {
-			if c.weight(&os[i], cl) > c.weight(&os[best], cl) {
-				best = i
-			}
-		}
+		best := c.heaviest(os, cl)
 		for i, o := range os {
 			if i == best {
 				continue

@@ -192,7 +192,19 @@ func (c *checker) readSome(r dev.Range, n int64) ([]byte, error) {
 // looksLike judges slots: up to the end mark all are free, part of a long name,
 // or entries with names and clusters that can be.
 func looksLike(g *Geometry, buf []byte) rootKind {
-	bad, n := 0, 0
+	n, bad := tally(g, buf)
+	switch {
+	case n == 0:
+		return rootBlank
+	case bad*4 < n: // one odd entry among several is a damaged entry
+		return rootDirectory
+	default:
+		return rootOther
+	}
+}
+
+// tally counts the slots up to the end mark, and those of them that cannot be.
+func tally(g *Geometry, buf []byte) (n, bad int) {
 	for k := range len(buf) / entryLen {
 		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
 		if e.isEnd() {
@@ -202,14 +214,7 @@ func looksLike(g *Geometry, buf []byte) rootKind {
 			bad++
 		}
 	}
-	switch {
-	case n == 0:
-		return rootBlank
-	case bad*4 < n: // one odd entry among several is a damaged entry
-		return rootDirectory
-	default:
-		return rootOther
-	}
+	return n, bad
 }
 
 // rootDirs are the first clusters of some directories in the root.

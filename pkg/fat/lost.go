@@ -249,16 +249,3 @@ func (w *walk) parentStart(dir int32) uint32 {
 	}
 	return w.dirs[dir].start
 }
-
-// dirAt reports whether cluster c starts a directory that names itself, and
-// which parent it names.
-func (w *walk) dirAt(c uint32) (up uint32, ok bool, err error) {
-	b := make([]byte, 2*entryLen)
-	if _, err := w.c.d.ReadAt(b, w.c.g.ClusterOff(c)); err != nil {
-		return 0, false, err
-	}
-	dot, dotdot := dirEntry(b[:entryLen]), dirEntry(b[entryLen:])
-	t := w.c.g.Type
-	ok = string(dot.name()) == dotName && dot.isDir() && dot.start(t) == c && string(dotdot.name()) == dotdotName && dotdot.isDir()
-	return dotdot.start(t), ok, nil
-}
