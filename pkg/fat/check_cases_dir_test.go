@@ -1,6 +1,9 @@
 package fat
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // dirDamages are those of directories and of entries.
 func dirDamages() []damage {
@@ -41,6 +44,36 @@ func dirDamages() []damage {
 			now.mustFind(l, "/SUB/DEEP/X1.TXT")
 			now.mustFind(l, "/SUB/DEEP/X2.TXT")
 		}},
+		{slug: "dots-missing", name: "name and attribute of .", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/MANY", 0)+1, 'A')
+			l.put(l.slotOf("/MANY", 0)+11, 0x20)
+			return spot{path: "/MANY"}
+		}, then: noRemains("/MANY")},
+		{slug: "dots-missing", name: "name of .", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 0), 'A')
+			return spot{path: "/SUB/DEEP"}
+		}, then: noRemains("/SUB/DEEP")},
+		{slug: "dots-missing", name: "name and attribute of ..", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 1)+10, 0xAA, 0)
+			return spot{path: "/SUB/DEEP"}
+		}, then: noRemains("/SUB/DEEP")},
+		{slug: "dots-missing", name: "name and attribute of .. in the root", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB", 1)+10, 'A', 0x20)
+			return spot{path: "/SUB"}
+		}, then: noRemains("/SUB")},
+		{slug: "dots-missing", name: "both, in two directories", kinds: allKinds, hit: func(l *lab) spot {
+			for _, dir := range []string{"/SUB/DEEP", "/SUB"} {
+				l.put(l.slotOf(dir, 0)+2, 0xA0)
+				l.put(l.slotOf(dir, 0)+11, 0)
+				l.put(l.slotOf(dir, 1)+10, 0xAA, 0)
+			}
+			return spot{path: "/SUB/DEEP"}
+		}, then: noRemains("/SUB/DEEP")},
+		{slug: "dots-missing", name: "remains beside a wrong first cluster", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 1)+10, 0, 4)
+			l.start(l.node("/SUB/LEAF.TXT"), l.last()+7)
+			return spot{path: "/SUB/DEEP"}
+		}, also: []string{"start-invalid", "lost-chains"}, then: noRemains("/SUB/DEEP")},
 		{slug: "dots-missing", name: "freed", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 0), 0xE5)
 			l.put(l.slotOf("/SUB/DEEP", 1), 0xE5)
@@ -92,6 +125,17 @@ func dirDamages() []damage {
 			return spot{path: "/SUB"}
 		}},
 	}...)
+}
+
+// noRemains proves that a directory holds what it held and nothing new.
+func noRemains(path string) func(l *lab, now *reader) {
+	return func(l *lab, now *reader) {
+		for p := range now.files() {
+			if _, ok := l.known[p]; !ok && strings.HasPrefix(p, path+"/") {
+				l.t.Errorf("%s is new", p)
+			}
+		}
+	}
 }
 
 // hide puts the end mark of DEEP behind its dot entries.

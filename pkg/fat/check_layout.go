@@ -35,7 +35,8 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 	loc := vol.Location{Path: w.path(n.dir), Cluster: w.dirs[n.dir].start,
 		Range: dev.Range{Off: w.slotOff(n.dir, int(n.slot)), Len: entryLen}}
 	if n.slug == "dots-missing" {
-		r.Found(c.cat.Found(n.slug, loc), w.ifSettled(n.dir, 0, maxDirEntries, vol.Always(func() error { return c.rewriteDir(p, n.dir, false) })))
+		detail := [3]string{"", "what is left of one stands there", "what is left of both stands there"}[n.n]
+		r.Found(c.cat.Found(n.slug, loc, vol.Detail("%s", detail)), w.ifSettled(n.dir, 0, maxDirEntries, vol.Always(func() error { return c.rewriteDir(p, n.dir, false) })))
 		return nil
 	}
 	offers := []string{fixRemove}
@@ -154,8 +155,8 @@ func (c *checker) writeDir(dir int32, buf []byte) error {
 }
 
 // rewriteDir writes the directory anew: dot entries, then all slots in use,
-// with reveal also those behind the end mark. Where they do not fit the
-// directory grows by a cluster.
+// with reveal also those behind the end mark; what is left of damaged dot entries
+// goes. Where they do not fit the directory grows by a cluster.
 func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 	w := c.walk
 	buf, err := w.read(dir)
@@ -175,7 +176,7 @@ func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 	}
 	for k := 0; k < end; k++ {
 		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
-		if !e.isFree() && !e.isEnd() && !isDotName(e.name()) {
+		if !e.isFree() && !e.isEnd() && !isDotName(e.name()) && !c.isDotRemains(dir, k, e) {
 			out = append(out, e...)
 		}
 	}
@@ -188,6 +189,12 @@ func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 		out = append(out, make([]byte, min(entryLen*256, w.dirBytes(dir)-int64(len(out))))...)
 	}
 	return c.writeDir(dir, out)
+}
+
+// isDotRemains reports whether e in slot k of dir is what is left of a dot entry.
+func (c *checker) isDotRemains(dir int32, k int, e dirEntry) bool {
+	d := &c.walk.dirs[dir]
+	return dir != 0 && dotRemains(c.g.Type, k, e, d.start, c.walk.parentStart(d.parent))
 }
 
 // dotEntry is the entry of that kind that the directory has in its first two

@@ -80,3 +80,18 @@ func (w *walk) hangsOn(ref entryRef, dir, slot int32) bool {
 	}
 	return ref.slot >= slot
 }
+
+// dotRemains reports whether e, in slot k of the directory that starts at self and
+// whose parent starts at up, is what damage left of its dot entry there: it leads
+// where that leads, which no file and no other directory can, and has no size. 0
+// is where all empty files lead, so for that the name must show it, too.
+func dotRemains(t Type, k int, e dirEntry, self, up uint32) bool {
+	if k > 1 || e.isFree() || e.isLong() || e.size() != 0 || isDotName(e.name()) {
+		return false
+	}
+	start := e.start(t)
+	if k == 0 {
+		return start == self
+	}
+	return start == up && (up != 0 || e[0] == '.' || e[1] == '.')
+}

@@ -24,7 +24,7 @@ type layoutNote struct {
 	dir  int32
 	slug string
 	slot int32
-	n    int32 // live entries concerned
+	n    int32 // live entries concerned, or remains of dot entries
 }
 
 // labelAt is a volume label in the root directory.
@@ -58,6 +58,7 @@ type dirScan struct {
 	names   *vol.NameTable // of this scan and of those before it in its memory
 	run     longRun        // the long name being gathered
 	odd     int            // entries that look like anything but entries
+	remains int            // of dot entries
 	garbage bool
 }
 
@@ -131,6 +132,9 @@ func (s *dirScan) one(k int, e dirEntry) {
 		s.dropRun(k)
 	case e.isLong():
 		s.longSlot(k, longSlot(e))
+	case !s.isRoot() && dotRemains(s.w.c.g.Type, k, e, s.node.start, s.up()):
+		s.dropRun(k)
+		s.remains++
 	case e[0] == '.':
 		s.dotEntry(k, e)
 	case e.isVolume():
@@ -328,16 +332,20 @@ func (s *dirScan) hasDot(k int) bool {
 	return isDotName(e.name()) && dotSlot(e) == k && e.isDir()
 }
 
+// up is what .. of the directory is to hold: [FAT] 0 where that is the root.
+func (s *dirScan) up() uint32 {
+	if s.node.parent == 0 {
+		return 0
+	}
+	return s.parent
+}
+
 // checkDots looks at the first two slots.
 func (s *dirScan) checkDots() {
 	if !s.hasDot(0) || !s.hasDot(1) {
-		s.layout = append(s.layout, layoutNote{dir: s.dir, slug: "dots-missing"})
+		s.layout = append(s.layout, layoutNote{dir: s.dir, slug: "dots-missing", n: int32(s.remains)})
 	}
-	d, parent := s.node, s.parent
-	if d.parent == 0 {
-		parent = 0 // [FAT] .. of a directory in the root holds 0
-	}
-	for k, want := range []uint32{d.start, parent} {
+	for k, want := range []uint32{s.node.start, s.up()} {
 		if !s.hasDot(k) {
 			continue
 		}
