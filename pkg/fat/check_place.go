@@ -130,19 +130,58 @@ func (c *checker) inPlace(g *Geometry) (n int, err error) {
 	return n + min(good, 4) - min(bad, 4), err
 }
 
-// headsFit reports whether every FAT of g starts as one does: with the media
-// byte, or with another that can be and a byte of ones.
+// headsFit reports whether every FAT of g is in its place: it starts as one does,
+// or as another of them does that is.
 func (c *checker) headsFit(g *Geometry) bool {
-	var head [2]byte
+	good := -1
 	for k := range g.Fats {
-		if _, err := c.d.ReadAt(head[:], g.FatOff(k)); err != nil {
-			return false
+		if c.headFits(g, k) {
+			good = k
+			break
 		}
-		if !mediaOK(head[0]) || head[0] != g.Media && head[1] != 0xFF {
+	}
+	if good < 0 {
+		return false
+	}
+	for k := range g.Fats {
+		if k != good && !c.headFits(g, k) && !c.fatsAlike(g, good, k) {
 			return false
 		}
 	}
 	return true
+}
+
+// headFits reports whether FAT k of g starts with the media byte, or with
+// another that can be and a byte of ones.
+func (c *checker) headFits(g *Geometry, k int) bool {
+	var head [2]byte
+	if _, err := c.d.ReadAt(head[:], g.FatOff(k)); err != nil {
+		return false
+	}
+	return mediaOK(head[0]) && (head[0] == g.Media || head[1] == 0xFF)
+}
+
+// fatsAlike reports whether the first sectors of two FATs hold mostly the same:
+// then the damage is in one of them, and not in where they are looked for. Of a
+// copy that is in another place hardly an entry would agree.
+func (c *checker) fatsAlike(g *Geometry, a, b int) bool {
+	x, y := make([]byte, bootSectorLen), make([]byte, bootSectorLen)
+	if _, err := c.d.ReadAt(x, g.FatOff(a)); err != nil {
+		return false
+	}
+	if _, err := c.d.ReadAt(y, g.FatOff(b)); err != nil {
+		return false
+	}
+	same, used := 0, 0
+	for i := range x {
+		if x[i]|y[i] != 0 {
+			used++
+			if x[i] == y[i] {
+				same++
+			}
+		}
+	}
+	return same*2 > used
 }
 
 // mediaOK: [FAT] BPB_Media.
