@@ -20,6 +20,16 @@ func bootDamages() []damage {
 			l.put(13, l.get(13)*2)
 			return spot{}
 		}},
+		{slug: "boot-sector-lost", name: "geometry and the media byte of FAT 1", kinds: "32 4k", hit: func(l *lab) spot {
+			l.put(13, 0xC1)
+			l.put(l.place(0, 0), 0xCB)
+			return spot{}
+		}, also: []string{"fats-differ"}},
+		{slug: "boot-sector-lost", name: "zeros, and the first sector of FAT 1", kinds: "32 4k", hit: func(l *lab) spot {
+			l.put(0, make([]byte, 512)...)
+			l.put(l.place(0, 0), make([]byte, 512)...)
+			return spot{}
+		}, also: []string{"fats-differ"}},
 		{slug: "no-signature", kinds: allKinds, hit: func(l *lab) spot {
 			l.boot16(510, 0)
 			return spot{off: 510}
