@@ -324,6 +324,16 @@ func lostDamages() []damage {
 				}
 			}
 		}).losing("/").with("label-boot-only").unjudged(peerLabel),
+		lost("root is empty but for a byte behind its end", fixRescue, func(l *lab) {
+			for _, off := range l.places("/") {
+				l.put(off, make([]byte, 32)...)
+			}
+			l.put(l.slotOf("/", 3)+16, 0x9D)
+		}, func(l *lab, now *reader) {
+			if n := len(now.files()); n < 50 {
+				l.t.Errorf("%d files", n)
+			}
+		}).losing("/").with("label-boot-only").unjudged(peerLabel),
 	}
 }
 
