@@ -250,5 +250,6 @@ func nameProblems() []vol.Problem {
 		row("FAT-0413", "short-longchars", vol.SevWarning, short, "short name holds a character for long names only", "The characters + , ; = [ ] are allowed in long names only.", repair(fixRename, "replace it by _", vol.LossMetadata)),
 		row("FAT-0414", "short-blank", vol.SevInfo, short, "short name holds a blank", "It is allowed, but some programs cannot type it."),
 		row("FAT-0415", "short-device", vol.SevInfo, short, "name is that of a DOS device", "Windows cannot open a file called CON, NUL, COM1 and so on."),
+		row("FAT-0416", "lfn-attr", vol.SevWarning, long+"; [Linux] ATTR_EXT", "long name slot has reserved attribute bits", "The attributes of a slot are 0F. The two bits above are reserved and not to be looked at, but Linux takes only 0F itself for a long name: it shows the short one instead.", repair(fixSet, "set the attributes to 0F", vol.LossNone)),
 	}
 }
