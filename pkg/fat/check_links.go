@@ -24,9 +24,28 @@ func (c *checker) checkLinks(ctx context.Context, r *vol.Report) error {
 	}
 	p := &linkRepair{c: c}
 	for _, l := range c.losers(owners) {
+		if l.head, err = c.rejoins(&l); err != nil {
+			return err
+		}
 		c.reportShared(r, p, l)
 	}
 	return nil
+}
+
+// rejoins is the head of the lost chain that an owner should lead to instead of
+// the shared cluster, or 0: as of a broken chain, the only one that fits. If as
+// much speaks for the owner as for the winner nothing says which of the two lost
+// its own chain.
+func (c *checker) rejoins(l *loser) (uint32, error) {
+	if c.weight(&l.owner, l.cluster) >= c.weight(&l.winner, l.cluster) || l.root {
+		return 0, nil
+	}
+	lost, err := c.lostChains()
+	if err != nil {
+		return 0, err
+	}
+	return lost.match(&chainFault{ref: l.ref, isDir: l.isDir, start: l.start, size: l.size,
+		need: c.g.clustersFor(l.size), n: l.prefix, last: l.before, at: l.cluster})
 }
 
 // reportTwice reports an entry that leads to a directory already reached. The
@@ -35,6 +54,10 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	w := c.walk
 	d := &w.dirs[t.first]
 	drop, name, keep := t.ref, t.name, w.path(t.first)
+	lost, err := c.lostChains()
+	if err != nil {
+		return err
+	}
 	up, ok, err := w.namedParent(d.start)
 	if err != nil {
 		return err
@@ -44,8 +67,22 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	}
 	loc := vol.Location{Path: w.pathIn(drop.dir, name), Cluster: d.start,
 		Range: dev.Range{Off: w.slotOff(drop.dir, int(drop.slot)), Len: entryLen}}
-	f := c.cat.Found("directory-twice", loc, vol.Detail("it is %s, whose clusters it leads to", quote(keep)), vol.Related(vol.Location{Path: keep, Cluster: d.start}))
-	r.Found(f, w.ifSettled(drop.dir, drop.slot, 1, vol.Always(func() error { return c.removeEntry(drop) })))
+	// A directory of its own that nothing leads to is what the entry has lost.
+	offers := []string{fixRemove}
+	head, err := lost.match(&chainFault{ref: drop, isDir: true, start: d.start})
+	if err != nil {
+		return err
+	}
+	if head != 0 {
+		offers = []string{fixRejoin, fixRemove}
+	}
+	f := c.cat.Found("directory-twice", loc, vol.Detail("it is %s, whose clusters it leads to", quote(keep)), vol.Related(vol.Location{Path: keep, Cluster: d.start}), vol.Offer(offers...))
+	r.Found(f, w.ifSettled(drop.dir, drop.slot, 1, func(_ context.Context, rep vol.Repair) error {
+		if rep.Name == fixRejoin {
+			return c.patchEntry(drop, func(e dirEntry) { e.setStart(c.g.Type, head) })
+		}
+		return c.removeEntry(drop)
+	}))
 	return nil
 }
 
@@ -131,6 +168,7 @@ type loser struct {
 	owner
 	cluster uint32
 	winner  owner
+	head    uint32 // of the lost chain that is its own, 0 for none
 }
 
 // losers are all owners of a shared cluster but the one that most speaks for;
@@ -165,8 +203,13 @@ func (c *checker) reportShared(r *vol.Report, p *linkRepair, l loser) {
 	loc := vol.Location{Path: c.ownerPath(&l.owner), Cluster: l.cluster, Range: c.g.ClusterRange(l.cluster, 1)}
 	other := c.ownerPath(&l.winner)
 	f := c.cat.Found("cross-linked", loc, vol.Detail("from cluster %d on it shares the chain of %s", l.cluster, quote(other)),
-		vol.Related(vol.Location{Path: other, Cluster: l.cluster}), vol.Offer(p.offers(&l.owner)...))
-	fix := func(ctx context.Context, rep vol.Repair) error { return p.fix(ctx, &l.owner, l.cluster, rep.Name) }
+		vol.Related(vol.Location{Path: other, Cluster: l.cluster}), vol.Offer(p.offers(&l)...))
+	fix := func(ctx context.Context, rep vol.Repair) error {
+		if rep.Name == fixRejoin {
+			return p.lead(&l.owner, l.head)
+		}
+		return p.fix(ctx, &l.owner, l.cluster, rep.Name)
+	}
 	r.Found(f, c.walk.ifSettled(l.ref.dir, l.ref.slot, 1, fix))
 }
 
@@ -189,14 +232,19 @@ func (p *linkRepair) tail(o *owner) uint32 {
 	return min(n-min(n, o.prefix), o.total-min(o.total, o.prefix))
 }
 
-func (p *linkRepair) offers(o *owner) []string {
+func (p *linkRepair) offers(l *loser) []string {
+	o := &l.owner
 	if o.root && o.prefix == 0 {
 		return []string{}
 	}
-	if n := p.tail(o); !o.isDir && n > 0 && uint64(n) <= p.allocator().Free() {
-		return []string{fixCopy, fixTruncate}
+	var out []string
+	if l.head != 0 {
+		out = append(out, fixRejoin)
 	}
-	return []string{fixTruncate}
+	if n := p.tail(o); !o.isDir && n > 0 && uint64(n) <= p.allocator().Free() {
+		out = append(out, fixCopy)
+	}
+	return append(out, fixTruncate)
 }
 
 // allocator of the clusters that are free. What a broken chain leads to is not
@@ -233,11 +281,15 @@ func (p *linkRepair) fix(ctx context.Context, o *owner, cl uint32, how string) e
 	if err := c.walk.tab.setRuns(linkExtents(es)); err != nil {
 		return err
 	}
-	first := es[0].Start + firstCluster
+	return p.lead(o, es[0].Start+firstCluster)
+}
+
+// lead makes the chain of o go on with cluster to instead of the shared one.
+func (p *linkRepair) lead(o *owner, to uint32) error {
 	if o.before != 0 {
-		return c.walk.tab.set(o.before, first)
+		return p.c.walk.tab.set(o.before, to)
 	}
-	return c.patchEntry(o.ref, func(e dirEntry) { e.setStart(c.g.Type, first) })
+	return p.c.patchEntry(o.ref, func(e dirEntry) { e.setStart(p.c.g.Type, to) })
 }
 
 // source is n clusters of the chain from cl on. Another repair may have made it

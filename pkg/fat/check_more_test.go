@@ -210,6 +210,21 @@ func TestCheckCancelled(t *testing.T) {
 	}
 }
 
+// Of two files of one length nothing says which of them lost the chain that is
+// left over: it is offered to none of them.
+func TestCrossLinkWithoutEvidence(t *testing.T) {
+	l := bare(t, 36<<20, 512)
+	l.link([]uint32{10, 11})
+	l.link([]uint32{20, 21})
+	l.append(0, slot("A          ", 0x20, 10, 1000), slot("B          ", 0x20, 10, 1000))
+	l.count()
+	for _, o := range fsck(t, l.m, nil).Outcomes {
+		if o.Slug == "cross-linked" && o.Offered()[0].Name != fixCopy {
+			t.Errorf("offers %v", o.Offered())
+		}
+	}
+}
+
 // The evidence decides which owner of a shared cluster keeps it.
 func TestCrossLinkEvidence(t *testing.T) {
 	for _, tt := range []struct{ loser, why string }{

@@ -41,7 +41,7 @@ func (c *checker) checkLost(r *vol.Report) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	lost, err := newLostChains(c.walk)
+	lost, err := c.lostChains()
 	if err != nil {
 		return err
 	}

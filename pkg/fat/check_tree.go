@@ -108,7 +108,7 @@ func (c *checker) reportFaults(r *vol.Report) error {
 	if len(w.faults) == 0 {
 		return nil
 	}
-	lost, err := newLostChains(w)
+	lost, err := c.lostChains()
 	if err != nil {
 		return err
 	}

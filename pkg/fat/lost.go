@@ -90,6 +90,19 @@ func newLostChains(w *walk) (*lostChains, error) {
 	return l, l.findHeads()
 }
 
+// lostChains of the walk. They are the same for all passes of a round, so that no
+// chain is offered to two entries.
+func (c *checker) lostChains() (*lostChains, error) {
+	if c.lost == nil {
+		l, err := newLostChains(c.walk)
+		if err != nil {
+			return nil, err
+		}
+		c.lost = l
+	}
+	return c.lost, nil
+}
+
 // each calls fn for every lost cluster in order.
 func (l *lostChains) each(fn func(c uint32) error) error { return eachUnit(l.set, fn) }
 

@@ -190,9 +190,11 @@ func chainProblems() []vol.Problem {
 			repair(fixRejoin, "point the entry to the lost directory that names it as its parent", vol.LossMetadata), repair(fixRemove, "remove the entry", vol.LossMetadata)}},
 		{Code: "FAT-0011", Slug: "lost-chains", Severity: vol.SevError, Title: "clusters belong to no file", Explain: "They are marked as used, but no directory entry leads to them. Files that were being written or deleted when power failed leave them.", Source: src, Repairs: []vol.Repair{
 			repair(fixFree, "give the clusters back", vol.LossData), repair(fixRescue, "make a file of each chain in FOUND.000", vol.LossNone)}},
-		{Code: "FAT-0012", Slug: "cross-linked", Severity: vol.SevError, Title: "cluster belongs to two chains", Explain: "Two files lead to the same cluster. At most one of them has its own contents there. The evidence (dot entries, sizes, the clusters before it) says which; the other gets a copy where there is room.", Source: src, Repairs: []vol.Repair{
+		{Code: "FAT-0012", Slug: "cross-linked", Severity: vol.SevError, Title: "cluster belongs to two chains", Explain: "Two files lead to the same cluster. At most one of them has its own contents there. The evidence (dot entries, sizes, the clusters before it) says which; the other gets its own chain again where that is among the lost ones, or a copy where there is room.", Source: src, Repairs: []vol.Repair{
+			repair(fixRejoin, "lead the other owner to the lost chain that fits it", vol.LossMetadata),
 			repair(fixCopy, "give the other owner a copy of the shared clusters", vol.LossMetadata), repair(fixTruncate, "end the other owner's chain before the shared cluster", vol.LossData)}},
 		{Code: "FAT-0013", Slug: "directory-twice", Severity: vol.SevError, Title: "directory is reached by two entries", Explain: "Two entries lead to the same directory, or one to its own ancestor. Its dot entries say where it belongs; the other entry is wrong.", Source: "[FAT] FAT Directory Structure", Repairs: []vol.Repair{
+			repair(fixRejoin, "point the other entry to the lost directory that names its parent", vol.LossMetadata),
 			repair(fixRemove, "remove the entry that the directory does not name as its parent", vol.LossMetadata)}},
 	}
 }
