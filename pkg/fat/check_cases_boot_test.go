@@ -130,6 +130,11 @@ func bootDamages() []damage {
 			l.put16(17, l.get16(17)-64)
 			return spot{off: 17}
 		}},
+		{slug: "root-count-wrong", kinds: "12 16", name: "and one directory lacks its .", hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB", 0), 0xE5)
+			l.put16(17, l.get16(17)+2048)
+			return spot{off: 17}
+		}},
 		{slug: "fat-count-wrong", kinds: "12 16", name: "one", hit: func(l *lab) spot {
 			l.put(16, 1)
 			return spot{off: 16}
@@ -194,6 +199,12 @@ func fatalDamages() []damage {
 			for k := range l.fats {
 				l.put(l.place(k, 10), noise(1, int(l.fatLen)-100)...)
 			}
+		}),
+		fatal("layout-doubtful", "root entries, and no directory has its .", "12 16", func(l *lab) {
+			for _, dir := range []string{"/SUB", "/MANY"} {
+				l.put(l.slotOf(dir, 0), 0xE5)
+			}
+			l.put16(17, l.get16(17)+2048)
 		}),
 		fatal("layout-doubtful", "moved", "16", func(l *lab) { l.boot16(14, 7) }),
 		fatal("layout-doubtful", "cluster size", "12 16", func(l *lab) { l.boot(13, 2) }),

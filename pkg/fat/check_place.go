@@ -280,8 +280,8 @@ func (c *checker) rootDirs(g *Geometry) ([]uint32, error) {
 }
 
 // subdirectories looks at some directories in the root: good ones name their
-// own cluster in their first slot, bad ones name another or hold no entries.
-// Directories without dot entries exist, and say nothing.
+// own cluster in their first slot, bad ones name another or hold no entries, not
+// even blank ones. Directories without dot entries exist, and say nothing.
 func (c *checker) subdirectories(g *Geometry) (good, bad int, err error) {
 	dirs, err := c.rootDirs(g)
 	if err != nil {
@@ -297,7 +297,7 @@ func (c *checker) subdirectories(g *Geometry) (good, bad int, err error) {
 			bad++
 		case namesItself(g, buf, st):
 			good++
-		case string(dirEntry(buf).name()) == dotName || looksLike(g, buf) == rootOther:
+		case string(dirEntry(buf).name()) == dotName || looksLike(g, buf) != rootDirectory:
 			bad++
 		}
 	}
@@ -311,8 +311,8 @@ func namesItself(g *Geometry, slots []byte, st uint32) bool {
 }
 
 // otherRootCount is another number of entries of a fixed root with which most
-// directories in it are in place, or 0: a wrong number moves all data. It fills
-// whole sectors, as [FAT] BPB_RootEntCnt asks for.
+// directories in it are in place, at least half of them, or 0: a wrong number
+// moves all data. It fills whole sectors, as [FAT] BPB_RootEntCnt asks for.
 func (c *checker) otherRootCount(g *Geometry) (int64, error) {
 	if g.Type == FAT32 {
 		return 0, nil
@@ -322,6 +322,7 @@ func (c *checker) otherRootCount(g *Geometry) (int64, error) {
 		return 0, err
 	}
 	other := *g
+	best, most := int64(0), 0
 	for other.RootEntries = g.SectorSize / entryLen; other.RootEntries <= 0xFFFF; other.RootEntries += g.SectorSize / entryLen {
 		fits := 0
 		for _, st := range dirs {
@@ -333,9 +334,9 @@ func (c *checker) otherRootCount(g *Geometry) (int64, error) {
 				fits++
 			}
 		}
-		if fits*2 > len(dirs) {
-			return other.RootEntries, nil
+		if fits*2 >= len(dirs) && fits > most {
+			best, most = other.RootEntries, fits
 		}
 	}
-	return 0, nil
+	return best, nil
 }
