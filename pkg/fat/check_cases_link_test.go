@@ -126,6 +126,10 @@ func rejoinDamages() []damage {
 			l.start(l.node("/SUB/DEEP"), l.node("/BIG.BIN").start)
 			return spot{path: "/SUB/DEEP", cluster: l.node("/BIG.BIN").start}
 		}, also: []string{"lost-chains", "fsinfo-free-wrong", "directory-garbage", "dots-missing"}},
+		{slug: "cross-linked", name: "small file leads to a larger one", fix: fixRejoin, kinds: allKinds, hit: func(l *lab) spot {
+			l.start(l.node("/ONE.BIN"), l.node("/SUB/LEAF.TXT").start)
+			return spot{path: "/ONE.BIN"}
+		}, also: []string{"lost-chains", "fsinfo-free-wrong", "clusters-beyond-size"}},
 		{slug: "directory-twice", name: "its own is lost", fix: fixRejoin, kinds: allKinds, hit: func(l *lab) spot {
 			l.start(l.node("/MANY"), l.node("/SUB").start)
 			return spot{path: "/MANY"}

@@ -1,6 +1,7 @@
 package fat
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -233,6 +234,13 @@ func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
 // back, unless another chain may lead there too.
 func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 	t := c.walk.tab
+	if keep > 0 {
+		// It may be the chain of another that this entry was led into: whose it
+		// is comes first.
+		if shares, err := c.sharesCluster(f); err != nil || shares {
+			return cmp.Or(err, vol.ErrNotNow)
+		}
+	}
 	cut, last := f.start, uint32(0)
 	for i := uint32(0); i < keep; i++ {
 		last = cut
@@ -256,6 +264,27 @@ func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 		return err
 	}
 	return t.setRuns(rest)
+}
+
+// sharesCluster reports whether another chain runs into that of f.
+func (c *checker) sharesCluster(f *chainFault) (bool, error) {
+	if len(c.walk.shared) == 0 {
+		return false, nil
+	}
+	shared := map[uint32]bool{}
+	for i := range c.walk.shared {
+		shared[c.walk.shared[i].cluster] = true
+	}
+	for i, cl := uint32(0), f.start; i < f.n; i++ {
+		if shared[cl] {
+			return true, nil
+		}
+		var err error
+		if cl, err = c.walk.tab.get(cl); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // chainRuns are n clusters of a chain from start on, as runs to be freed.
