@@ -225,6 +225,28 @@ func slotDamages() []damage {
 				l.t.Errorf("attributes %#x", a)
 			}
 		}},
+		attrDamage("directory as file", "/MANY", 0x00, "lost-chains"),
+		attrDamage("directory as file with other bits", "/MANY", 0x21, "lost-chains"),
+		attrDamage("directory as file, and as deep", "/SUB", 0x20, "lost-chains"),
+		attrDamage("directory as label", "/MANY", 0x08, "lost-chains"),
+		attrDamage("directory as label below the root", "/SUB/DEEP", 0x2A, "lost-chains"),
+		attrDamage("directory as part of a long name", "/MANY", 0x0F, "lost-chains"),
+		attrDamage("file as label", "/BIG.BIN", 0x28, "lost-chains"),
+		attrDamage("file as label below the root", "/SUB/LEAF.TXT", 0x28, "lost-chains"),
+		attrDamage("file as part of a long name", "/BIG.BIN", 0x0F, "lost-chains"),
+		attrDamage("file with a long name as part of one", "/SUB/DEEP/leaf with ä long name 😀.txt", 0x4F, "lost-chains"),
+		{slug: "attr-wrong", name: "entry before the label", kinds: allKinds, hit: func(l *lab) spot {
+			a, b := l.slotOf("/", 0), l.slotOf("/", 1)
+			x, y := l.read(a, 32), l.read(b, 32)
+			y[11] = 0x08
+			l.put(a, y...)
+			l.put(b, x...)
+			return spot{off: a}
+		}, also: []string{"lost-chains", "label-mismatch"}, then: func(l *lab, now *reader) {
+			if a := l.get(l.slotOf("/", 1) + 11); a != 8 {
+				l.t.Errorf("the label has attributes %#x", a)
+			}
+		}},
 		{slug: "attr-reserved", kinds: allKinds, stays: true, hit: func(l *lab) spot {
 			n := l.node("/BIG.BIN")
 			l.put(n.off+11, 0xE0)
@@ -256,6 +278,15 @@ func slotDamages() []damage {
 			return spot{path: "/BIG.BIN", off: n.off}
 		}},
 	}
+}
+
+// attrDamage gives an entry an attribute that takes its clusters from it.
+func attrDamage(name, path string, attr byte, also ...string) damage {
+	return damage{slug: "attr-wrong", name: name, kinds: allKinds, hit: func(l *lab) spot {
+		n := l.node(path)
+		l.put(n.off+11, attr)
+		return spot{off: n.off}
+	}, also: also}
 }
 
 // labelDamages are those of the volume label.

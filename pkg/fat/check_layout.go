@@ -88,22 +88,28 @@ func (c *checker) hiddenAreReal(n *layoutNote) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	real, other := 0, 0
-	for k := int(n.slot); k*entryLen < len(buf); k++ {
-		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
+	real, other, err := c.countReal(buf[n.slot*entryLen:])
+	return real > other, err
+}
+
+// countReal counts the entries in slots that lead to clusters which would be lost
+// without them, and those that cannot be.
+func (c *checker) countReal(buf []byte) (real, other int, err error) {
+	for ; len(buf) >= entryLen; buf = buf[entryLen:] {
+		e := dirEntry(buf[:entryLen])
 		if e.isEnd() || e.isFree() || e.isLong() || isDotName(e.name()) {
 			continue
 		}
 		switch could, owns, err := c.couldBeFile(e); {
 		case err != nil:
-			return false, err
+			return 0, 0, err
 		case !could:
 			other++
 		case owns:
 			real++
 		}
 	}
-	return real > other, nil
+	return real, other, nil
 }
 
 // couldBeFile judges one entry; owns says that it leads to clusters that would

@@ -42,6 +42,9 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if len(w.labels) > 0 {
 		c.label = w.labels[0].name[:]
 	}
+	if err := c.attrNotes(); err != nil {
+		return err
+	}
 	c.reportNotes(r)
 	return c.reportFaults(r)
 }
@@ -115,6 +118,12 @@ func (c *checker) reportFaults(r *vol.Report) error {
 	}
 	for i := range w.faults {
 		f := &w.faults[i]
+		if n, err := c.lostDirFault(f); err != nil {
+			return err
+		} else if n != nil {
+			c.reportNote(r, n)
+			continue
+		}
 		head, err := lost.match(f)
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ type scanNote struct {
 	name   string
 	detail string
 	offer  []string
+	attr   byte // for attr-wrong: what the attribute should be
 }
 
 // layoutNote is a directory whose slots must move to be mended: without dot

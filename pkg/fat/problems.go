@@ -222,6 +222,7 @@ func dirProblems() []vol.Problem {
 		row("FAT-0312", "label-clusters", vol.SevError, "volume label has clusters or a size", "A label has neither.", repair(fixClear, "zero both", vol.LossMetadata)),
 		row("FAT-0313", "label-invalid", vol.SevWarning, "volume label holds characters that are not allowed", "A label is made of the characters of a short name, and blanks.", repair(fixRename, "replace them", vol.LossMetadata)),
 		row("FAT-0315", "directory-garbage", vol.SevError, "directory holds something else", "It does not start with dot entries and most of its slots cannot be entries: its cluster was overwritten, or the entry never was a directory.", repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
+		row("FAT-0316", "attr-wrong", vol.SevError, "entry is marked as something else than it is", "A directory is marked as a file or a label, a file as a label, or either as part of a long name: its attributes are damaged. What the first cluster holds, or a chain of just the right length that nothing else leads to, shows what it is.", repair(fixSet, "give it the attribute that its contents show", vol.LossNone)),
 		row("FAT-0314", "time-invalid", vol.SevInfo, "date or time is not valid", "A month above 12, an hour above 23 and the like. Systems show another time or none."),
 	}
 }
