@@ -8,7 +8,7 @@ import (
 // dirDamages are those of directories and of entries.
 func dirDamages() []damage {
 	return append(slotDamages(), []damage{
-		{slug: "directory-garbage", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "directory-garbage", fix: fixKeep, kinds: allKinds, hit: func(l *lab) spot {
 			for _, off := range l.places("/SUB/DEEP") {
 				l.put(off, noise(off, 32)...)
 			}
@@ -18,11 +18,11 @@ func dirDamages() []damage {
 				l.t.Errorf("DEEP is %+v", n)
 			}
 		}},
-		{slug: "directory-garbage", name: "a file with the attribute", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "directory-garbage", fix: fixKeep, name: "a file with the attribute", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.node("/BIG.BIN").off+11, 0x30)
 			return spot{path: "/BIG.BIN"}
 		}},
-		{slug: "directory-garbage", name: "text", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "directory-garbage", fix: fixKeep, name: "text", kinds: allKinds, hit: func(l *lab) spot {
 			text := "The quick brown fox jumps over the lazy dog, and so on. "
 			for i := range l.cluster {
 				l.put(l.offset(l.node("/BIG.BIN").start)+i, text[i%int64(len(text))])
@@ -36,7 +36,7 @@ func dirDamages() []damage {
 				l.t.Errorf("BIG.BIN has %d bytes", len(got))
 			}
 		}},
-		{slug: "dots-missing", name: "overwritten", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "overwritten", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 0), slot("X1      TXT", 0x20, 0, 0)...)
 			l.put(l.slotOf("/SUB/DEEP", 1), slot("X2      TXT", 0x20, 0, 0)...)
 			return spot{path: "/SUB/DEEP"}
@@ -44,24 +44,24 @@ func dirDamages() []damage {
 			now.mustFind(l, "/SUB/DEEP/X1.TXT")
 			now.mustFind(l, "/SUB/DEEP/X2.TXT")
 		}},
-		{slug: "dots-missing", name: "name and attribute of .", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "name and attribute of .", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/MANY", 0)+1, 'A')
 			l.put(l.slotOf("/MANY", 0)+11, 0x20)
 			return spot{path: "/MANY"}
 		}, then: noRemains("/MANY")},
-		{slug: "dots-missing", name: "name of .", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "name of .", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 0), 'A')
 			return spot{path: "/SUB/DEEP"}
 		}, then: noRemains("/SUB/DEEP")},
-		{slug: "dots-missing", name: "name and attribute of ..", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "name and attribute of ..", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 1)+10, 0xAA, 0)
 			return spot{path: "/SUB/DEEP"}
 		}, then: noRemains("/SUB/DEEP")},
-		{slug: "dots-missing", name: "name and attribute of .. in the root", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "name and attribute of .. in the root", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB", 1)+10, 'A', 0x20)
 			return spot{path: "/SUB"}
 		}, then: noRemains("/SUB")},
-		{slug: "dots-missing", name: "both, in two directories", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "both, in two directories", kinds: allKinds, hit: func(l *lab) spot {
 			for _, dir := range []string{"/SUB/DEEP", "/SUB"} {
 				l.put(l.slotOf(dir, 0)+2, 0xA0)
 				l.put(l.slotOf(dir, 0)+11, 0)
@@ -69,17 +69,17 @@ func dirDamages() []damage {
 			}
 			return spot{path: "/SUB/DEEP"}
 		}, then: noRemains("/SUB/DEEP")},
-		{slug: "dots-missing", name: "remains beside a wrong first cluster", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "remains beside a wrong first cluster", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 1)+10, 0, 4)
 			l.start(l.node("/SUB/LEAF.TXT"), l.last()+7)
 			return spot{path: "/SUB/DEEP"}
 		}, also: []string{"start-invalid", "lost-chains"}, then: noRemains("/SUB/DEEP")},
-		{slug: "dots-missing", name: "freed", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "freed", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 0), 0xE5)
 			l.put(l.slotOf("/SUB/DEEP", 1), 0xE5)
 			return spot{path: "/SUB/DEEP"}
 		}},
-		{slug: "dots-missing", name: "full", kinds: "12 16 32", hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "full", kinds: "12 16 32", hit: func(l *lab) spot {
 			for i := range 48 - 42 {
 				l.append(l.node("/MANY").start, slot(fmt.Sprintf("G%d         ", i)[:11], 0x20, 0, 0))
 			}
@@ -89,7 +89,7 @@ func dirDamages() []damage {
 			now.mustFind(l, "/MANY/X2.TXT")
 			now.mustFind(l, "/MANY/G5")
 		}},
-		{slug: "dots-missing", name: "none anywhere", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "none anywhere", kinds: allKinds, hit: func(l *lab) spot {
 			for _, dir := range []string{"/SUB/DEEP", "/SUB", "/MANY"} {
 				l.put(l.slotOf(dir, 0), 0xE5)
 				l.put(l.slotOf(dir, 1), 0xE5)

@@ -130,6 +130,19 @@ func rejoinDamages() []damage {
 			l.start(l.node("/ONE.BIN"), l.node("/SUB/LEAF.TXT").start)
 			return spot{path: "/ONE.BIN"}
 		}, also: []string{"lost-chains", "fsinfo-free-wrong", "clusters-beyond-size"}},
+		{slug: "dots-missing", name: "entry leads into the middle", fix: fixRejoin, kinds: "12 16 32", hit: func(l *lab) spot {
+			l.start(l.node("/MANY"), l.cells("/MANY")[2])
+			return spot{path: "/MANY"}
+		}, also: []string{"lost-chains", "fsinfo-free-wrong"}},
+		{slug: "dots-missing", name: "entry leads to zeros", fix: fixRejoin, kinds: allKinds, hit: func(l *lab) spot {
+			l.start(l.node("/MANY"), l.spare(0))
+			l.set(l.spare(0), l.eoc())
+			return spot{path: "/MANY"}
+		}, also: []string{"lost-chains", "fsinfo-free-wrong"}},
+		{slug: "directory-garbage", name: "entry leads to a file of the directory", fix: fixRejoin, kinds: allKinds, hit: func(l *lab) spot {
+			l.start(l.node("/MANY"), l.node("/MANY/F09.DAT").start)
+			return spot{path: "/MANY"}
+		}, also: []string{"lost-chains", "fsinfo-free-wrong"}},
 		{slug: "directory-twice", name: "its own is lost", fix: fixRejoin, kinds: allKinds, hit: func(l *lab) spot {
 			l.start(l.node("/MANY"), l.node("/SUB").start)
 			return spot{path: "/MANY"}

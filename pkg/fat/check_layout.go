@@ -35,9 +35,7 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 	loc := vol.Location{Path: w.path(n.dir), Cluster: w.dirs[n.dir].start,
 		Range: dev.Range{Off: w.slotOff(n.dir, int(n.slot)), Len: entryLen}}
 	if n.slug == "dots-missing" {
-		detail := [3]string{"", "what is left of one stands there", "what is left of both stands there"}[n.n]
-		r.Found(c.cat.Found(n.slug, loc, vol.Detail("%s", detail)), w.ifSettled(n.dir, 0, maxDirEntries, vol.Always(func() error { return c.rewriteDir(p, n.dir, false) })))
-		return nil
+		return c.reportNoDots(r, p, n, loc)
 	}
 	offers := []string{fixRemove}
 	ok, err := c.hiddenAreReal(n)
@@ -54,6 +52,34 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 		}
 		return c.zeroBehindEnd(n.dir)
 	}))
+	return nil
+}
+
+// reportNoDots reports a directory that lacks its dot entries. Where it has no
+// entries either, or the directory that the entry should lead to is lost and leads
+// there, making them would be to settle in the wrong place.
+func (c *checker) reportNoDots(r *vol.Report, p *linkRepair, n *layoutNote, loc vol.Location) error {
+	d := &c.walk.dirs[n.dir]
+	proof, err := c.walk.proofOf(d.start, d.parent)
+	if err != nil {
+		return err
+	}
+	var head uint32
+	if proof == noProof && n.n == 0 {
+		if head, err = c.ownDir(n.dir, n.live == 0); err != nil {
+			return err
+		}
+	}
+	offer, fix := fixRecreate, func() error { return c.rewriteDir(p, n.dir, false) }
+	if head != 0 {
+		ref := d.ref
+		offer, fix = fixRejoin, func() error {
+			return c.patchEntry(ref, func(e dirEntry) { e.setStart(c.g.Type, head) })
+		}
+	}
+	detail := [3]string{"", "what is left of one stands there", "what is left of both stands there"}[n.n]
+	r.Found(c.cat.Found(n.slug, loc, vol.Detail("%s", detail), vol.Offer(offer)),
+		c.walk.ifSettled(n.dir, 0, maxDirEntries, vol.Always(fix)))
 	return nil
 }
 

@@ -45,13 +45,15 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if err := c.attrNotes(); err != nil {
 		return err
 	}
-	c.reportNotes(r)
+	if err := c.reportNotes(r); err != nil {
+		return err
+	}
 	return c.reportFaults(r)
 }
 
 // reportNotes reports what the slots show by themselves, but not what another
 // finding will settle.
-func (c *checker) reportNotes(r *vol.Report) {
+func (c *checker) reportNotes(r *vol.Report) error {
 	w := c.walk
 	twice := map[int32]bool{}
 	for _, t := range w.twice {
@@ -70,10 +72,15 @@ func (c *checker) reportNotes(r *vol.Report) {
 			// It tells which of two entries is wrong: directory-twice.
 		case n.slug == "directory-size" && garbage[[2]int32{n.dir, n.slot}]:
 			// It tells how long the file is: directory-garbage.
+		case n.slug == "directory-garbage":
+			if err := c.reportGarbage(r, n); err != nil {
+				return err
+			}
 		default:
 			c.reportNote(r, n)
 		}
 	}
+	return nil
 }
 
 // state says in words what a chain met.
@@ -103,6 +110,21 @@ func (c *checker) reportNote(r *vol.Report, n *scanNote) {
 		f.Detail = quote(n.name)
 	}
 	r.Found(f, w.ifSettled(n.dir, n.slot, n.n, c.noteFix(n)))
+}
+
+// reportGarbage reports a directory that holds something else. Where one that names
+// its parent is lost it is that to which the entry should lead.
+func (c *checker) reportGarbage(r *vol.Report, n *scanNote) error {
+	head, err := c.ownDir(n.dir, c.walk.dirs[n.dir].size == 0)
+	if err != nil {
+		return err
+	}
+	n.offer = []string{fixKeep}
+	if head != 0 {
+		n.offer, n.head = []string{fixRejoin, fixKeep}, head
+	}
+	c.reportNote(r, n)
+	return nil
 }
 
 // reportFaults reports broken chains. Where clusters that belong to nobody

@@ -16,7 +16,8 @@ type scanNote struct {
 	name   string
 	detail string
 	offer  []string
-	attr   byte // for attr-wrong: what the attribute should be
+	attr   byte   // for attr-wrong: what the attribute should be
+	head   uint32 // for directory-garbage: the lost directory that it should be
 }
 
 // layoutNote is a directory whose slots must move to be mended: without dot
@@ -26,6 +27,7 @@ type layoutNote struct {
 	slug string
 	slot int32
 	n    int32 // live entries concerned, or remains of dot entries
+	live int32 // entries of a directory that lacks its dots
 }
 
 // labelAt is a volume label in the root directory.
@@ -344,7 +346,7 @@ func (s *dirScan) up() uint32 {
 // checkDots looks at the first two slots.
 func (s *dirScan) checkDots() {
 	if !s.hasDot(0) || !s.hasDot(1) {
-		s.layout = append(s.layout, layoutNote{dir: s.dir, slug: "dots-missing", n: int32(s.remains)})
+		s.layout = append(s.layout, layoutNote{dir: s.dir, slug: "dots-missing", n: int32(s.remains), live: int32(len(s.live))})
 	}
 	for k, want := range []uint32{s.node.start, s.up()} {
 		if !s.hasDot(k) {

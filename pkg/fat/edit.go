@@ -77,7 +77,12 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 		up := c.walk.parentStart(c.walk.dirs[n.dir].parent)
 		return slots(func(_ int, b []byte) { dirEntry(b).setStart(c.g.Type, up) })
 	case "directory-garbage":
-		return vol.Always(func() error { return c.dirToFile(n.dir) })
+		return func(_ context.Context, r vol.Repair) error {
+			if r.Name == fixRejoin {
+				return c.patchEntry(c.walk.dirs[n.dir].ref, func(e dirEntry) { e.setStart(c.g.Type, n.head) })
+			}
+			return c.dirToFile(n.dir)
+		}
 	}
 	return nil
 }

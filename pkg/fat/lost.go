@@ -255,6 +255,46 @@ func (l *lostChains) lostDir(f *chainFault) (uint32, error) {
 	return l.byParent[l.w.parentStart(f.ref.dir)].only(), nil
 }
 
+// ownDir is the head of the lost directory to which the entry of directory i should
+// lead instead of what is there, or 0. It must be the only one that names its parent,
+// and what is there must not be a directory: sure says so, else that the lost one
+// leads there, so that the entry leads into its middle.
+func (c *checker) ownDir(i int32, sure bool) (uint32, error) {
+	d := &c.walk.dirs[i]
+	if i == 0 || d.size != 0 {
+		return 0, nil
+	}
+	l, err := c.lostChains()
+	if err != nil {
+		return 0, err
+	}
+	f := &chainFault{ref: d.ref, isDir: true, start: d.start}
+	if !sure {
+		head, err := l.lostDir(f)
+		if err != nil || head == 0 {
+			return 0, err
+		}
+		if ok, err := l.leadsTo(head, d.start); err != nil || !ok {
+			return 0, err
+		}
+	}
+	return l.match(f)
+}
+
+// leadsTo reports whether the lost chain from head on goes on with cluster to,
+// which is none of them.
+func (l *lostChains) leadsTo(head, to uint32) (bool, error) {
+	cl := head
+	for n := 0; n < maxDirEntries && l.has(cl); n++ {
+		v, err := l.w.tab.get(cl)
+		if err != nil {
+			return false, err
+		}
+		cl = v
+	}
+	return cl == to, nil
+}
+
 // parentStart is what .. of a subdirectory of dir holds: [FAT] 0 for the root.
 func (w *walk) parentStart(dir int32) uint32 {
 	if dir == 0 {
