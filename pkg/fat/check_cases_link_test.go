@@ -143,6 +143,10 @@ func rejoinDamages() []damage {
 			l.start(l.node("/MANY"), l.node("/MANY/F09.DAT").start)
 			return spot{path: "/MANY"}
 		}, also: []string{"lost-chains", "fsinfo-free-wrong"}},
+		{slug: "cross-linked", name: "directory leads into a chain before it", fix: fixRejoin, kinds: allKinds, hit: func(l *lab) spot {
+			l.start(l.node("/MANY"), l.cells("/A rather long name.bin")[3])
+			return spot{path: "/MANY"}
+		}, also: []string{"lost-chains", "fsinfo-free-wrong", "directory-garbage"}},
 		{slug: "directory-twice", name: "its own is lost", fix: fixRejoin, kinds: allKinds, hit: func(l *lab) spot {
 			l.start(l.node("/MANY"), l.node("/SUB").start)
 			return spot{path: "/MANY"}

@@ -60,7 +60,7 @@ type lostChains struct {
 	w     *walk
 	set   *space.Map
 	heads *space.Map
-	taken map[uint32]bool
+	taken map[uint32]entryRef  // heads that were offered, and to which entry
 	byLen map[uint32]headCount // heads by length, of chains that end well
 	// byParent are heads that are directories, by the parent they name.
 	byParent map[uint32]headCount
@@ -80,7 +80,7 @@ func (h headCount) only() uint32 {
 }
 
 func newLostChains(w *walk) (*lostChains, error) {
-	l := &lostChains{w: w, set: space.NewMap(w.c.g.Clusters), taken: map[uint32]bool{}}
+	l := &lostChains{w: w, set: space.NewMap(w.c.g.Clusters), taken: map[uint32]entryRef{}}
 	err := w.lostRuns(func(e space.Extent) error {
 		return l.set.SetRun(space.Extent{Start: e.Start - firstCluster, Len: e.Len})
 	})
@@ -167,11 +167,17 @@ func (l *lostChains) match(f *chainFault) (uint32, error) {
 		return 0, nil
 	}
 	head, err := l.candidate(f)
-	if err != nil || head == 0 || l.taken[head] {
+	if err != nil || head == 0 || l.isTaken(head, f) {
 		return 0, err
 	}
-	l.taken[head] = true
+	l.taken[head] = f.ref
 	return head, nil
+}
+
+// isTaken reports whether a head was offered to another entry than that of f.
+func (l *lostChains) isTaken(head uint32, f *chainFault) bool {
+	ref, ok := l.taken[head]
+	return ok && ref != f.ref
 }
 
 func (l *lostChains) candidate(f *chainFault) (uint32, error) {
@@ -207,14 +213,14 @@ func (l *lostChains) bridges(f *chainFault) (bool, error) {
 	missing := f.need - f.n
 	next := f.at + 1
 	follows := f.n == 0 && f.at == f.start || f.n > 0 && f.at == f.last+1
-	if f.free != f.at || f.at == 0 || !follows || missing < 2 || !l.isHead(next) || l.taken[next] {
+	if f.free != f.at || f.at == 0 || !follows || missing < 2 || !l.isHead(next) || l.isTaken(next, f) {
 		return false, nil
 	}
 	n, ok, err := l.length(next, missing-1)
 	if err != nil || !ok || n != missing-1 {
 		return false, err
 	}
-	l.taken[next] = true
+	l.taken[next] = f.ref
 	return true, nil
 }
 
