@@ -87,7 +87,7 @@ func (c *checker) isOnlyLabel(e dirEntry) bool {
 
 func wrongAttr(dir, slot int32, e dirEntry, name string, want byte) *scanNote {
 	return &scanNote{slug: "attr-wrong", dir: dir, slot: slot, n: 1, name: name,
-		detail: textf("attributes %#x, should be %#x", e.attr(), want), attr: want}
+		detail: textf("attributes %#x, should be %#x", e.attr(), want), value: want, was: e.attr()}
 }
 
 // lostDirFault reports whether what is wrong with an entry is that it is marked as a
@@ -107,6 +107,28 @@ func (c *checker) lostDirFault(f *chainFault) (*scanNote, error) {
 	return wrongAttr(f.ref.dir, f.ref.slot, e, f.name, want), nil
 }
 
+// beheaded notes an end mark in slot k that may be an entry of which the first byte
+// was zeroed: all behind it in the slot is as in an entry. What its clusters say
+// decides, see attrNotes. Of a name with a long one the byte can be worked out.
+func (s *dirScan) beheaded(k int) {
+	e := dirEntry(slices.Clone(s.slot(k)))
+	e[0] = '_'
+	st := e.start(s.w.c.g.Type)
+	if s.w.quiet || e.attr()&(attrVolume|attrReserved) != 0 || !plainShort(e.name()) || !s.w.c.g.Valid(st) {
+		return
+	}
+	if r := &s.run; r.n > 0 && r.broken == "" && !r.sums && r.next == 0 {
+		for b := byte('!'); b < 0x7F; b++ {
+			if e[0] = b; nameSum(e.name()) == r.sum && plainShort(e.name()) {
+				break
+			}
+			e[0] = '_'
+		}
+	}
+	n := s.note("entry-beheaded", k, 1, decodeShort(e.name(), e[offNTRes]), "")
+	n.value = e[0]
+}
+
 // attrNotes replaces those notes that take a damaged attribute for what it says.
 // What stands beside such an entry is not judged in the same round: a second label
 // may be the only one then, and slots without an entry its long name.
@@ -117,7 +139,7 @@ func (c *checker) attrNotes() error {
 		n := &w.scans[i]
 		switch n.slug {
 		case "label-twice", "label-misplaced", "label-clusters":
-		case "lfn-orphan", "lfn-checksum", "lfn-sequence":
+		case "lfn-orphan", "lfn-checksum", "lfn-sequence", "entry-beheaded":
 		default:
 			continue
 		}
@@ -125,16 +147,22 @@ func (c *checker) attrNotes() error {
 		if err != nil {
 			return err
 		}
+		if n.slug == "entry-beheaded" {
+			if wrong == nil || (wrong.value^wrong.was)&attrDirectory != 0 {
+				n.slug = "" // it is the end mark
+				continue
+			}
+			at[[2]int32{n.dir, n.slot}] = true
+			continue
+		}
 		if wrong != nil {
 			labels = labels || strings.HasPrefix(n.slug, "label")
 			at[[2]int32{wrong.dir, wrong.slot}] = true
 			*n = *wrong
 		}
 	}
-	if len(at) > 0 {
-		w.scans = slices.DeleteFunc(w.scans, func(n scanNote) bool {
-			return n.slug == "label-twice" && labels || n.slug == "lfn-orphan" && at[[2]int32{n.dir, n.slot + n.n}]
-		})
-	}
+	w.scans = slices.DeleteFunc(w.scans, func(n scanNote) bool {
+		return n.slug == "" || n.slug == "label-twice" && labels || n.slug == "lfn-orphan" && at[[2]int32{n.dir, n.slot + n.n}]
+	})
 	return nil
 }

@@ -110,6 +110,10 @@ func dirDamages() []damage {
 		}, also: []string{"lost-chains", "dots-missing"}, gone: []string{"/MANY/F0", "/MANY/F00.DAT", "/MANY/F01.DAT", "/MANY/F02.DAT", "/MANY/F03.DAT",
 			"/MANY/F04.DAT", "/MANY/F05.DAT", "/MANY/F06.DAT", "/MANY/F07.DAT", "/MANY/F08.DAT", "/MANY/F09.DAT", "/MANY/F10.DAT",
 			"/MANY/F11.DAT", "/MANY/F12.DAT", "/MANY/F13.DAT"}},
+		behead("directory", "/MANY", "/_ANY"),
+		behead("file", "/BIG.BIN", "/_IG.BIN"),
+		behead("last of the root", "/LAST.BIN", "/_AST.BIN"),
+		behead("with a long name", "/SUB/DEEP/leaf with ä long name 😀.txt", "/SUB/DEEP/leaf with ä long name 😀.txt"),
 		{slug: "directory-too-long", kinds: "32", hit: func(l *lab) spot {
 			l.long(l.node("/SUB").start, 1)
 			return spot{path: "/SUB"}
@@ -278,6 +282,21 @@ func slotDamages() []damage {
 			return spot{path: "/BIG.BIN", off: n.off}
 		}},
 	}
+}
+
+// behead zeroes the first byte of an entry, which is to be found again as now.
+func behead(name, path, now string) damage {
+	return damage{slug: "entry-beheaded", name: name, kinds: allKinds, hit: func(l *lab) spot {
+		off := l.node(path).off
+		for p, b := range l.known {
+			if p == path || strings.HasPrefix(p, path+"/") {
+				delete(l.known, p)
+				l.known[now+p[len(path):]] = b
+			}
+		}
+		l.put(off, 0)
+		return spot{off: off}
+	}, also: []string{"after-end", "lost-chains"}}
 }
 
 // attrDamage gives an entry an attribute that takes its clusters from it.

@@ -16,7 +16,8 @@ type scanNote struct {
 	name   string
 	detail string
 	offer  []string
-	attr   byte   // for attr-wrong: what the attribute should be
+	value  byte   // for attr-wrong and entry-beheaded: what the byte should be
+	was    byte   // for attr-wrong: what it is
 	head   uint32 // for directory-garbage: the lost directory that it should be
 }
 
@@ -91,6 +92,9 @@ func (s *dirScan) scan(i int32, dirs []dirNode) (err error) {
 			break
 		}
 		s.one(k, e)
+	}
+	if end < s.slots() {
+		s.beheaded(end)
 	}
 	s.dropRun(end)
 	if s.odd > 0 || s.isFile() {

@@ -52,7 +52,9 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 	case "lfn-fields":
 		return slots(func(_ int, b []byte) { b[offLdirType], b[offLdirClus], b[offLdirClus+1] = 0, 0, 0 })
 	case "attr-wrong":
-		return slots(func(_ int, b []byte) { b[offAttr] = n.attr })
+		return slots(func(_ int, b []byte) { b[offAttr] = n.value })
+	case "entry-beheaded":
+		return slots(func(_ int, b []byte) { b[0] = n.value })
 	case "lfn-attr":
 		return slots(func(_ int, b []byte) { b[offAttr] = attrLongName })
 	case "lfn-padding":

@@ -225,6 +225,7 @@ func dirProblems() []vol.Problem {
 		row("FAT-0315", "directory-garbage", vol.SevError, "directory holds something else", "It does not start with dot entries and most of its slots cannot be entries: its cluster was overwritten, or the entry never was a directory.",
 			repair(fixRejoin, "point the entry to the lost directory that names its parent", vol.LossMetadata), repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
 		row("FAT-0316", "attr-wrong", vol.SevError, "entry is marked as something else than it is", "A directory is marked as a file or a label, a file as a label, or either as part of a long name: its attributes are damaged. What the first cluster holds, or a chain of just the right length that nothing else leads to, shows what it is.", repair(fixSet, "give it the attribute that its contents show", vol.LossNone)),
+		row("FAT-0317", "entry-beheaded", vol.SevError, "first byte of an entry is zero, which ends the directory", "A zero there is the end mark: this entry, and those behind it, are seen by nobody. What else is in the slot is an entry, and the clusters that it leads to belong to it: a directory that names itself and its parent, or a chain of just the length that the size takes.", repair(fixReveal, "put the first letter of the name back, or _ where no long name tells it", vol.LossNone)),
 		row("FAT-0314", "time-invalid", vol.SevInfo, "date or time is not valid", "A month above 12, an hour above 23 and the like. Systems show another time or none."),
 	}
 }
