@@ -21,6 +21,9 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if err := w.unsettled(); err != nil {
 		return err
 	}
+	if err := c.findWanted(); err != nil {
+		return err
+	}
 	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
 	c.stats.Directories = uint64(len(w.dirs) - 1)
 	c.stats.BytesRead += w.bytesRead
@@ -81,6 +84,34 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 		maps.Copy(c.usurpers, found)
 	}
 }
+
+// findWanted notes the clusters of streams behind the one in which they ran into
+// another. Nobody has claimed them, and they may be marked as free; but as long
+// as it is not settled whose they are, nothing may be written there.
+func (c *checker) findWanted() error {
+	c.wanted = space.NewSparse(uint64(c.g.Clusters))
+	for i := range c.walk.shared {
+		f := &c.walk.shared[i]
+		left := f.need - min(f.need, f.n)
+		if f.noFat {
+			if left <= c.g.Clusters/wantedPart {
+				c.wanted.SetRunNew(space.Extent{Start: f.stop - firstCluster, Len: left})
+			}
+			continue
+		}
+		for cl := f.stop; left > 0 && c.g.Valid(cl) && c.wanted.SetNew(cl-firstCluster); left-- {
+			var err error
+			if cl, err = c.tab.get(cl); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wantedPart: a run that would have more than this part of the volume, with
+// nothing but its length to speak for it, keeps no room from others.
+const wantedPart = 8
 
 // fatAhead is how much of the FAT is read ahead, in bytes, before anybody asks
 // for it.
@@ -178,6 +209,10 @@ func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent
 		return []string{fixSet}, nil, nil
 	}
 	switch {
+	case f.n > 0 && !f.noFat && c.wanted.Used(f.last-firstCluster):
+		// The end mark would stand in the chain of another stream, too, of
+		// which it is not settled yet what becomes.
+		return nil, nil, nil
 	case f.slug == "empty-with-clusters":
 		return []string{fixClear}, nil, nil
 	case f.slug == "clusters-beyond-length":
