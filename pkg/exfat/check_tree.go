@@ -221,7 +221,11 @@ func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent
 			return offers, nil, nil
 		}
 		// Its entry was hit: the length may be what is wrong.
-		if run, err = c.lost.take(c.lost.chain(f.stop, 0)); len(run) > 0 {
+		run, err = c.lost.chain(f.stop, 0)
+		if err == nil && len(run) == 0 && f.isDir {
+			run, err = c.lost.entriesFrom(f.stop)
+		}
+		if run, err = c.lost.take(run, err); len(run) > 0 {
 			offers = []string{fixKeep, fixTruncate}
 		}
 		return offers, run, err
@@ -285,6 +289,11 @@ func (c *checker) fixFault(f *streamFault, run []space.Extent, how string) error
 	case how == fixRejoin:
 		return c.rejoin(f, run)
 	case how == fixKeep:
+		if k := len(run); k > 0 { // it may end in something else than a mark
+			if err := c.tab.set(run[k-1].Start+run[k-1].Len-1, fatEOC); err != nil {
+				return err
+			}
+		}
 		n := uint64(f.n) + space.Units(run)
 		return c.editStream(&f.stream, func(e entry) {
 			e.put64(offDataLength, n*uint64(c.g.ClusterSize))
