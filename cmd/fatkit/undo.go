@@ -53,7 +53,7 @@ func (a *app) undoImage(ctx context.Context, name, log string, force bool) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	j, err := a.journal(im.file.Path(), im.file.IsBlock(), log)
+	j, err := a.journal(im, log)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (a *app) printUndo(d undoDoc, state dev.UndoState) {
 		a.printJSON(d)
 	case a.quiet:
 	case state == dev.UndoIncomplete:
-		a.printf("%s: the run had not changed anything yet; its log is removed\n", printable(d.Image))
+		a.printf("%s: nothing to take back: the run had not begun to write, or was done; its log is removed\n", printable(d.Image))
 	default:
 		a.printf("%s: taken back: %s\n", printable(d.Image), printable(d.Label))
 		if a.verbose {

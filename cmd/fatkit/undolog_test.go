@@ -93,6 +93,28 @@ func TestUndoAfterOthers(t *testing.T) {
 	}
 }
 
+// TestOddUndoLogs: what stands where the log goes is never removed unless it is one.
+func TestOddUndoLogs(t *testing.T) {
+	f := newFake(t, pSafe)
+	before := f.read()
+	f.run("check", "-y", "--undo", "IMAGE", "IMAGE").want(t, 16, "the image itself")
+	if err := os.Mkdir(f.image+undoSuffix, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.run("check", "-y", "IMAGE").want(t, 4, "no regular file")
+	f.run("undo", "IMAGE").want(t, 4, "no regular file")
+	if err := os.Remove(f.image + undoSuffix); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", f.image+undoSuffix); err != nil {
+		t.Skip(err) // on Windows it takes a privilege
+	}
+	f.run("prealloc", "--create", "-l", "1K", "IMAGE", "a").want(t, 4, "no regular file")
+	if !bytes.Equal(before, f.read()) {
+		t.Error("it was written to")
+	}
+}
+
 // interrupted makes the log of a finished run one of a run that was cut short,
 // by taking its mark away.
 func (f *fake) interrupted() []byte {
@@ -157,7 +179,7 @@ func TestBadUndoLogs(t *testing.T) {
 			f.run("undo", "IMAGE").want(t, 8, "damaged")
 			continue
 		}
-		f.run("check", "-y", "IMAGE").want(t, 1, "before it changed anything")
+		f.run("check", "-y", "IMAGE").want(t, 1, "had not begun to write")
 	}
 	f, other := newFake(t, pSafe), newFake(t, pSafe)
 	b := other.read()
@@ -180,7 +202,7 @@ func TestUndoLogThatIsNone(t *testing.T) {
 	for _, args := range []string{"check -y --undo IMAGE.zeros IMAGE", "undo --undo IMAGE.zeros IMAGE", "zero --undo IMAGE.zeros IMAGE a"} {
 		f.run(strings.Fields(args)...).want(t, 4, "or something else")
 	}
-	f.run("check", "-y", "--undo", "IMAGE", "IMAGE").want(t, 8, "damaged")
+	f.run("check", "-y", "--undo", "IMAGE", "IMAGE").want(t, 16, "the image itself")
 	f.run("check", "-y", "--undo", filepath.Dir(f.image), "IMAGE").want(t, 16, "no regular file")
 	for _, name := range []string{f.image, f.image + ".zeros"} {
 		if _, err := os.Stat(name); err != nil {
@@ -229,18 +251,18 @@ func TestJournalPlace(t *testing.T) {
 	env := map[string]string{}
 	a := newApp(nil, nil, nil, nil)
 	a.getenv = func(name string) string { return env[name] }
-	place := func(path string, block bool, explicit string) string {
+	place := func(path, explicit string) string {
 		t.Helper()
-		j, err := a.journal(path, block, explicit)
+		j, err := fileJournal(path, explicit)
 		if err != nil {
 			return err.Error()
 		}
 		return j.Name()
 	}
-	if got := place(file, false, ""); !strings.HasSuffix(got, "real.img.fatkit-undo") {
+	if got := place(file, ""); !strings.HasSuffix(got, "real.img.fatkit-undo") {
 		t.Error(got)
 	}
-	if got := place(file, false, "else.where"); got != "else.where" {
+	if got := place(file, "else.where"); got != "else.where" {
 		t.Error(got)
 	}
 	if runtime.GOOS != "windows" {
@@ -248,19 +270,57 @@ func TestJournalPlace(t *testing.T) {
 		if err := os.Symlink(file, link); err != nil {
 			t.Fatal(err)
 		}
-		if got := place(link, false, ""); filepath.Base(got) != "real.img.fatkit-undo" {
+		if got := place(link, ""); filepath.Base(got) != "real.img.fatkit-undo" {
 			t.Errorf("through a link: %s", got)
 		}
 	}
-	if got := place("/dev/no-such-sdb", true, ""); !strings.Contains(got, "--undo") {
-		t.Errorf("no home: %s", got)
+	if _, err := a.deviceJournal("/dev/no-such-sdb", dev.NewMem(1<<20)); err == nil || !strings.Contains(err.Error(), "--undo") {
+		t.Errorf("no home: %v", err)
 	}
 	env["HOME"] = filepath.Join(dir, "home")
-	if got := place("/dev/no-such/sdb", true, ""); got != filepath.Join(dir, "home", ".local", "state", "fatkit", "no-such-sdb.fatkit-undo") {
+	if got := deviceLog(t, a, "/dev/no-such/sdb", dev.NewMem(1<<20)); !strings.HasPrefix(got, filepath.Join(dir, "home", ".local", "state", "fatkit", "no-such-sdb-")) {
 		t.Error(got)
 	}
 	env["XDG_STATE_HOME"] = filepath.Join(dir, "state")
-	if got := place("/dev/no-such-sdb", true, ""); got != filepath.Join(dir, "state", "fatkit", "no-such-sdb.fatkit-undo") {
+	if got := deviceLog(t, a, "/dev/no-such-sdb", dev.NewMem(1<<20)); filepath.Dir(got) != filepath.Join(dir, "state", "fatkit") {
 		t.Error(got)
+	}
+}
+
+func deviceLog(t *testing.T, a *app, path string, d dev.Device) string {
+	t.Helper()
+	j, err := a.deviceJournal(path, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.Name()
+}
+
+// TestJournalOfACard: the log of a card is found again when the card comes back under
+// another name, and is not taken for that of another card under its name.
+func TestJournalOfACard(t *testing.T) {
+	env := map[string]string{"XDG_STATE_HOME": filepath.Join(t.TempDir(), "a [b]*")}
+	a := newApp(nil, nil, nil, nil)
+	a.getenv = func(name string) string { return env[name] }
+	card, other := dev.NewMem(1<<20), dev.NewMem(1<<20)
+	if _, err := other.WriteAt([]byte("another"), 30_000); err != nil {
+		t.Fatal(err)
+	}
+	j, err := a.deviceJournal("/dev/sdb", card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn := dev.Begin(card)
+	if _, err := txn.WriteAt([]byte("new"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := txn.Commit(t.Context(), dev.CommitOptions{Undo: j, Keep: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := deviceLog(t, a, "/dev/sdc", card); got != j.Name() {
+		t.Errorf("the log of sdb is %s, found for sdc is %s", j.Name(), got)
+	}
+	if got := deviceLog(t, a, "/dev/sdb", other); got == j.Name() {
+		t.Error("another card has the same log")
 	}
 }

@@ -1,9 +1,5 @@
 package lfs
 
-import (
-	"github.com/fatkit/fatkit/pkg/dev"
-)
-
 // harvest is what one worker brings in from one piece of a sweep. A worker
 // touches nothing that others do: what a block says goes here, and the walk
 // takes it over piece by piece, in order, so that what is found does not depend
@@ -39,8 +35,8 @@ type harvest struct {
 
 	buf       []byte // what is read
 	sums      []byte // of SSA
-	sumsAt    dev.Range
-	spare     []run // memory for sorting
+	sumsPiece int64  // which piece of it
+	spare     []run  // memory for sorting
 	bytesRead int64
 	slow      bool // the device took its time
 }

@@ -2,14 +2,21 @@ package lfs
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
 
-// summaryPiece is how many bytes of SSA are read at once. What is near each
-// other in one piece of a sweep mostly leads to few segments, and those are near
-// each other, too.
-const summaryPiece = 64 << 10
+const (
+	// summaryPiece is how many bytes of SSA are read at once. What is near each
+	// other in one piece of a sweep mostly leads to few segments, and those are
+	// near each other, too.
+	summaryPiece = 64 << 10
+	// maxSummaries is how much of SSA is kept, if that is all of it: enough for a
+	// volume of 8 GiB. Of a larger one a file that is scattered all over it has
+	// each summary read once for a piece.
+	maxSummaries = 16 << 20
+)
 
 // summaryBits are those that a summary has in a word that is read from where it
 // starts.
@@ -27,8 +34,8 @@ func (h *harvest) compare() error {
 	return err
 }
 
-// compareRuns goes segment by segment, so that each summary is read once for a
-// piece, however a file is scattered.
+// compareRuns goes segment by segment, so that each summary is looked for once
+// for a piece, however a file is scattered.
 func (h *harvest) compareRuns(rs []run, kind byte) error {
 	g := h.w.g
 	sortByKey(rs, &h.spare, func(r *run) uint32 { return g.SegmentOf(r.addr) })
@@ -91,20 +98,50 @@ func (h *harvest) compareSegment(segno uint32, rs []run, kind byte) error {
 // summary reads the summary of a segment; it is good until the next call.
 func (h *harvest) summary(segno uint32) (summaryBlock, error) {
 	g := h.w.g
-	r := dev.Range{Off: g.SummaryOff(segno), Len: g.SummaryBytes}
-	if r.Off < h.sumsAt.Off || r.End() > h.sumsAt.End() {
-		all := dev.Range{Off: r.Off, Len: max(summaryPiece, r.Len)}.Intersect(dev.Range{Len: g.BlockOff(g.Main)})
-		if h.sums == nil {
-			h.sums = make([]byte, max(summaryPiece, r.Len))
+	off := g.SummaryOff(segno) - g.BlockOff(g.SSA)
+	piece, at := off/summaryPiece, off%summaryPiece
+	if h.w.ssa != nil {
+		if kept := h.w.ssa[piece].Load(); kept != nil {
+			return summaryBlock((*kept)[at:][:g.SummaryBytes]), nil
 		}
-		h.sumsAt = dev.Range{}
-		if _, err := h.w.d.ReadAt(h.sums[:all.Len], all.Off); err != nil {
+		b, err := h.readSummaries(make([]byte, summaryPiece), piece)
+		if err != nil {
 			return nil, err
 		}
-		h.sumsAt = all
-		h.bytesRead += all.Len
+		h.w.ssa[piece].Store(&b) // another worker may have done the same
+		return summaryBlock(b[at:][:g.SummaryBytes]), nil
 	}
-	return summaryBlock(h.sums[r.Off-h.sumsAt.Off:][:r.Len]), nil
+	if h.sums == nil || h.sumsPiece != piece {
+		if h.sums == nil {
+			h.sums = make([]byte, summaryPiece)
+		}
+		h.sumsPiece = -1
+		if _, err := h.readSummaries(h.sums, piece); err != nil {
+			return nil, err
+		}
+		h.sumsPiece = piece
+	}
+	return summaryBlock(h.sums[at:][:g.SummaryBytes]), nil
+}
+
+// readSummaries reads a piece of SSA; the last one may be shorter.
+func (h *harvest) readSummaries(b []byte, piece int64) ([]byte, error) {
+	g := h.w.g
+	ssa := dev.Range{Off: g.BlockOff(g.SSA), Len: g.BlockOff(g.Main) - g.BlockOff(g.SSA)}
+	r := dev.Range{Off: ssa.Off + piece*summaryPiece, Len: int64(len(b))}.Intersect(ssa)
+	_, err := h.w.d.ReadAt(b[:r.Len], r.Off)
+	h.bytesRead += r.Len
+	return b, err
+}
+
+// keptSummaries makes room for all of SSA, piece by piece as it is read; nil
+// where that would be too much.
+func keptSummaries(g *Geometry) []atomic.Pointer[[]byte] {
+	n := g.BlockOff(g.Main) - g.BlockOff(g.SSA)
+	if g.ReadOnly() || n > maxSummaries {
+		return nil
+	}
+	return make([]atomic.Pointer[[]byte], (n+summaryPiece-1)/summaryPiece)
 }
 
 // compareEntries compares entries: each names the node that leads to the block;

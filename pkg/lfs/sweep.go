@@ -13,10 +13,11 @@ const (
 	// and larger reads cost less than the bytes that nobody asked for.
 	nodeGap = 32 << 10
 	// sweepPiece is how many bytes of blocks are read at once: what fits the
-	// cache of a core. Of nodes with pointers it is more, for each summary is
-	// read once for a piece, however scattered the blocks are.
+	// cache of a core. Of nodes with pointers it is more where a piece has each
+	// summary read once, however scattered the blocks are.
 	sweepPiece     = 512 << 10
 	sweepNodePiece = 1 << 20
+	sweepKeptPiece = 256 << 10 // where all summaries are kept; pointers take room, too
 	// sweepAhead is for how many pieces the device is told in advance, which
 	// costs time where it has them at hand. So it is told only for as many
 	// pieces as sweepAdvised after one that took longer than sweepSlow a byte.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -102,6 +103,8 @@ type walk struct {
 	mu      sync.Mutex   // guards idle
 	idle    []*harvest   // of workers that are not at work
 
+	ssa []atomic.Pointer[[]byte] // what was read of it, where all of it may be kept
+
 	index  nodeIndex
 	inodes []inode
 	owners []owner
@@ -132,6 +135,7 @@ type walk struct {
 func newWalk(ctx context.Context, d dev.Device, s *state, sit *segments, uuid []byte) *walk {
 	return &walk{
 		ctx: ctx, d: d, g: s.g, s: s, sit: sit, quotas: s.g.QuotaInos != [quotaKinds]uint32{}, seed: inodeSeed(uuid), hash: maphash.MakeSeed(), noted: map[string]int{}, paths: map[int32]string{},
+		ssa:     keptSummaries(s.g),
 		claimed: space.NewSparse(s.g.MainBlocks()), segData: space.NewMap(s.g.MainSegments), segNode: space.NewMap(s.g.MainSegments),
 	}
 }
@@ -155,6 +159,10 @@ func (w *walk) run() error {
 		return err
 	}
 	// Double indirect nodes lead to indirect ones, those to direct ones.
+	piece := int64(sweepNodePiece)
+	if w.ssa != nil {
+		piece = sweepKeptPiece
+	}
 	for wave := 0; len(w.leads) > 0 && wave < 4; wave++ {
 		leads := w.leads
 		w.leads = nil
@@ -163,7 +171,7 @@ func (w *walk) run() error {
 			refs[i] = blockRef{w.index.nodes[leads[i].node].addr, int32(i)}
 		}
 		take := func(h *harvest, at int32, b []byte) { h.takeNode(&leads[at], b) }
-		if err := w.sweep(refs, sweepNodePiece, take, w.gather); err != nil {
+		if err := w.sweep(refs, piece, take, w.gather); err != nil {
 			return err
 		}
 	}
