@@ -138,7 +138,7 @@ func setProblems() []vol.Problem {
 		row("EXFAT-0309", "directory-too-long", vol.SevError, "§7.4", "directory is longer than 256 MiB", "No directory may be.", repair(fixTruncate, "end it behind its last entry", vol.LossNone)),
 		row("EXFAT-0310", "directory-empty", vol.SevInfo, "§7.6.6", "directory has no clusters", "It is legal, and empty."),
 		row("EXFAT-0311", "empty-no-fat-chain", vol.SevWarning, "§6.4.2.2", "empty file is marked as contiguous", "NoFatChain is 0 where there are no clusters.", repair(fixClear, "clear the flag", vol.LossNone)),
-		row("EXFAT-0312", "alloc-possible", vol.SevWarning, "§6.4.2.1", "stream is marked as without clusters and has some", "AllocationPossible is 1 for a Stream Extension.", repair(fixSet, "set the flag", vol.LossNone)),
+		row("EXFAT-0312", "alloc-possible", vol.SevWarning, "§6.4.2.1", "stream is marked as one without clusters", "AllocationPossible is 1 in every Stream Extension, also in that of an empty file.", repair(fixSet, "set the flag", vol.LossNone)),
 		row("EXFAT-0313", "reserved-bits", vol.SevInfo, "§4", "reserved fields are set", "They are left as they are."),
 		row("EXFAT-0314", "time-invalid", vol.SevInfo, "§7.4.8", "date or time is not valid", "A month above 12, an hour above 23 and the like."),
 		row("EXFAT-0315", "after-end", vol.SevError, "§7", "entries behind the end of a directory", "The directory's end mark stands before them, so no system shows them.", repair(fixReveal, "close the gap: they are whole and lead to clusters of their own", vol.LossNone), repair(fixRemove, "clear them", vol.LossMetadata)),

@@ -309,7 +309,7 @@ func (s *dirScan) judgeStream(ref setRef, sealed bool, note func(string, uint64,
 	if length == 0 && st.noFatChain() {
 		note("empty-no-fat-chain", 0, "")
 	}
-	if !st.allocPossible() && (length != 0 || st.first() != 0) {
+	if !st.allocPossible() {
 		note("alloc-possible", 0, "")
 	}
 	if st[offSecFlags]&secReserved != 0 || e.attributes()&(attrReserved1|attrReserved2) != 0 {

@@ -140,6 +140,16 @@ func tableDamages() []damage {
 			l.setIn(1, l.cells("/SUB/LEAF.TXT")[1], 0)
 			return spot{}
 		}, also: []string{"chain-free", "lost-chains", "fsinfo-free-wrong"}, gone: []string{"/BIG.BIN"}},
+		{slug: "fats-differ", name: "first byte of one, and of the root", fix: fixChoose, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.place(1, 0), 0x5A)
+			l.put(l.slotOf("/", 0), 0)
+			return spot{off: l.fat0 + l.fatLen}
+		}, also: []string{"after-end", "lost-chains"}, peer: peerLabel},
+		{slug: "fats-differ", name: "first byte of the first, and of the root", fix: fixChoose, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.place(0, 0), 0xA0)
+			l.put(l.slotOf("/", 0), 0)
+			return spot{}
+		}, also: []string{"after-end", "lost-chains"}, peer: peerLabel},
 		{slug: "tail-nonzero", kinds: "32", stays: true, hit: func(l *lab) spot {
 			for k := range l.fats {
 				l.put32(l.fat0+int64(k+1)*l.fatLen-4, 0x12345)

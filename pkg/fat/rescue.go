@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -201,17 +200,9 @@ func (c *checker) rootSlots(p *linkRepair, n int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Behind the end only where nothing is hidden there: it would come to light.
-	end := endOf(buf)
-	blank := dev.AllZero(buf[end*entryLen:])
-	var slots []int
-	for k := 0; k*entryLen < len(buf) && len(slots) < n; k++ {
-		if k < end && dirEntry(buf[k*entryLen:]).isFree() || k >= end && blank {
-			slots = append(slots, k)
-		}
-	}
+	slots, hidden := unusedSlots(buf, n)
 	if lack := n - len(slots); lack > 0 {
-		if !blank {
+		if hidden {
 			return nil, vol.ErrNotNow
 		}
 		per := int(c.g.ClusterSize() / entryLen)
@@ -223,6 +214,32 @@ func (c *checker) rootSlots(p *linkRepair, n int) ([]int, error) {
 		}
 	}
 	return slots, nil
+}
+
+// unusedSlots are up to n slots of a directory that are not in use: such behind the
+// end mark only where no entries are hidden there, which would come to light. What
+// else a slot there holds does not matter: it has an end mark, too, and is written
+// whole.
+func unusedSlots(buf []byte, n int) (slots []int, hidden bool) {
+	end := endOf(buf)
+	hidden = !allFree(buf[end*entryLen:])
+	for k := 0; k*entryLen < len(buf) && len(slots) < n; k++ {
+		if k < end && dirEntry(buf[k*entryLen:]).isFree() || k >= end && !hidden {
+			slots = append(slots, k)
+		}
+	}
+	return slots, hidden
+}
+
+// rootHasRoom reports whether a FOUND directory can have a slot in the root, if
+// not now then when what is hidden behind its end has been settled.
+func (c *checker) rootHasRoom() (bool, error) {
+	buf, err := c.walk.read(0)
+	if err != nil {
+		return false, err
+	}
+	slots, hidden := unusedSlots(buf, 1)
+	return len(slots) > 0 || hidden || c.walk.dirs[0].start != 0 && c.walk.dirBytes(0)+c.g.ClusterSize() <= maxDirBytes, nil
 }
 
 // writeFound writes a FOUND directory, and its entry in the root.
