@@ -69,6 +69,17 @@ func newestPack(t testing.TB, d dev.Device) *pack {
 	return v.(*volume).l.s.p
 }
 
+// onImage opens an image for writing.
+func onImage(t testing.TB, path string, fn func(d dev.Device)) {
+	t.Helper()
+	f, err := dev.OpenFile(path, dev.OpenOptions{Write: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fn(f)
+}
+
 // scattered is a volume with few free sections, of whose blocks every second
 // one is in use.
 func scattered(t testing.TB, path string) {
