@@ -157,6 +157,13 @@ func tableDamages() []damage {
 			l.setIn(1, l.cells("/A rather long name.bin")[2], l.last()+3)
 			return spot{}
 		}, also: []string{"chain-out-of-range", "lost-chains", "fsinfo-free-wrong"}},
+		{slug: "fats-differ", name: "two in one chain, one in another", fix: fixMirror, kinds: allKinds, hit: func(l *lab) spot {
+			big := l.cells("/BIG.BIN")
+			l.setIn(0, l.cells("/A rather long name.bin")[2], l.last()+3)
+			l.setIn(1, big[5], l.last()+7)
+			l.setIn(1, big[6], big[2])
+			return spot{}
+		}, also: []string{"chain-out-of-range", "lost-chains", "fsinfo-free-wrong"}},
 		{slug: "tail-nonzero", kinds: "32", stays: true, hit: func(l *lab) spot {
 			for k := range l.fats {
 				l.put32(l.fat0+int64(k+1)*l.fatLen-4, 0x12345)

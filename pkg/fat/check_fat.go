@@ -147,7 +147,7 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 	name, why := fixMirror, ""
 	var better []fatEntry
 	if !fits {
-		if better, fits, err = c.mergeFATs(ctx, best); err != nil {
+		if best, better, fits, err = c.mergeAny(ctx, best); err != nil {
 			return err
 		}
 		if len(better) > 0 {

@@ -13,6 +13,23 @@ type fatEntry struct{ cl, v uint32 }
 // maxMerge bounds how many entries are tried one by one: each takes a walk.
 const maxMerge = 16
 
+// mergeAny is mergeFATs of FAT best, or of another where only that comes out without
+// a fault: of two wrong entries in one chain neither helps without the other.
+func (c *checker) mergeAny(ctx context.Context, best int) (k int, better []fatEntry, fits bool, err error) {
+	if better, fits, err = c.mergeFATs(ctx, best); err != nil || fits {
+		return best, better, fits, err
+	}
+	for k := range c.g.Fats {
+		if k == best {
+			continue
+		}
+		if es, ok, err := c.mergeFATs(ctx, k); err != nil || ok {
+			return k, es, ok, err
+		}
+	}
+	return best, better, false, nil
+}
+
 // mergeFATs looks for entries in which another copy is better than FAT k, where
 // both are damaged, each in other places: with such an entry less contradicts the
 // directories. fits says that nothing does with all of them.
