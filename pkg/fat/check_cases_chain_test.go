@@ -1,5 +1,7 @@
 package fat
 
+import "strings"
+
 // chainDamages are those of single chains and their sizes.
 func chainDamages() []damage {
 	// into breaks BIG.BIN behind its fourth cluster.
@@ -218,6 +220,15 @@ func lostDamages() []damage {
 				}
 			}
 		}).losing("/").with("label-boot-only").unjudged(peerLabel),
+		lost("entry of a directory is gone", fixRescue, func(l *lab) {
+			l.put(l.node("/MANY").off, 0xE5)
+		}, func(l *lab, now *reader) {
+			for path, b := range l.known {
+				if strings.HasPrefix(path, "/MANY/F") && now.files()["/FOUND.000/DIR00000"+path[5:]] != b {
+					l.t.Errorf("%s is not in the rescued directory", path)
+				}
+			}
+		}).losing("/MANY/"),
 		lost("root is empty but for a byte behind its end", fixRescue, func(l *lab) {
 			for _, off := range l.places("/") {
 				l.put(off, make([]byte, 32)...)

@@ -83,6 +83,24 @@ func TestRescueRootFull(t *testing.T) {
 	}
 }
 
+// A lost directory is rescued unasked if it has entries, and given back if it was
+// emptied before.
+func TestRescueOfDirectories(t *testing.T) {
+	for _, emptied := range []bool{false, true} {
+		l := newLab(t, "16")
+		for _, off := range l.places("/MANY")[2:] {
+			if emptied && l.get(off) != 0 {
+				l.put(off, 0xE5)
+			}
+		}
+		l.put(l.node("/MANY").off, 0xE5)
+		want := map[bool]string{false: "lost-chains:rescue", true: "lost-chains:free"}[emptied]
+		if got := found(fsckAll(t, l.m)); got != want {
+			t.Errorf("emptied %v: %s", emptied, got)
+		}
+	}
+}
+
 // A FOUND directory that is there already is left alone.
 func TestRescueAgain(t *testing.T) {
 	l := newLab(t, "16")

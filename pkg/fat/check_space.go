@@ -25,7 +25,9 @@ const maxRelated = 64
 
 // checkLost reports the clusters that nothing leads to. They are given back: as
 // a rule they are what was left of a file when power failed. Where the root
-// directory is empty it is more likely that it was lost, and all files with it.
+// directory is empty it is more likely that it was lost, and all files with it; and
+// who removes a directory removes what is in it first, so one that has entries was
+// lost, too.
 // What cannot be done is not offered: a root that is full and cannot grow has no
 // room for rescued files.
 func (c *checker) checkLost(r *vol.Report) error {
@@ -46,7 +48,9 @@ func (c *checker) checkLost(r *vol.Report) error {
 		return err
 	}
 	offers := []string{fixFree, fixRescue}
-	if c.walk.rootEmpty {
+	if live, err := lost.liveDir(); err != nil {
+		return err
+	} else if live || c.walk.rootEmpty {
 		offers = []string{fixRescue, fixFree}
 	}
 	why := ""

@@ -148,7 +148,7 @@ func tableProblems() []vol.Problem {
 		{Code: "FAT-0203", Slug: "hard-error", Severity: vol.SevWarning, Title: "an I/O error is noted in the FAT", Explain: "A system met a disk error on this volume when it was last mounted. The medium may be failing.",
 			Source: src, Repairs: []vol.Repair{repair(fixSet, "clear the mark", vol.LossNone)}},
 		{Code: "FAT-0204", Slug: "fats-differ", Severity: vol.SevError, Title: "the copies of the FAT differ",
-			Explain: "All copies must be equal. Each was held against the directories: broken chains, sizes that do not fit, clusters that belong to nobody. The one that fits best is taken.",
+			Explain: "All copies must be equal. Each was held against the directories: broken chains, sizes that do not fit, clusters that belong to nobody. The one that fits best is taken, with entries of another where those are the better ones and only few differ.",
 			Source:  src + "; BPB_NumFATs", Repairs: []vol.Repair{repair(fixMirror, "copy the FAT that fits the directories over the others", vol.LossNone),
 				repair(fixChoose, "copy the FAT that fits best over the others; neither fits wholly", vol.LossData)}},
 		{Code: "FAT-0205", Slug: "tail-nonzero", Severity: vol.SevInfo, Title: "FAT entries behind the last cluster are not zero", Explain: "They belong to no cluster and are not read.", Source: src},

@@ -109,6 +109,28 @@ func (l *lostChains) topDirs() ([]uint32, error) {
 	return top, nil
 }
 
+// liveDir reports whether a directory is among the lost chains most of whose entries
+// lead to clusters that are lost with it. So many heads are looked at and no more.
+func (l *lostChains) liveDir() (live bool, err error) {
+	left := 1 << 14
+	err = l.eachHead(func(h uint32) error {
+		if left--; left < 0 || live {
+			return nil
+		}
+		if _, ok, err := l.w.dirAt(h); err != nil || !ok {
+			return err
+		}
+		buf, err := l.w.c.readSome(l.w.c.g.ClusterRange(h, 1), l.w.c.g.ClusterSize())
+		if err != nil {
+			return err
+		}
+		real, other, err := l.w.c.countReal(buf[:endOf(buf)*entryLen])
+		live = real > other
+		return err
+	})
+	return live, err
+}
+
 // files walks the lost chains, heads first, then what is left: cycles, which
 // have no head. Each cluster ends up in one chain; ends are the marks that make
 // it so.
