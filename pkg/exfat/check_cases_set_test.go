@@ -90,6 +90,7 @@ func setInjuries() []injury {
 		{slug: "unknown-critical", name: "80", hit: func(l *lab) spot {
 			return spot{off: l.append(l.node("/SUB"), append([]byte{0x80}, make([]byte, 31)...))}
 		}},
+		{slug: "unknown-critical", name: "80 before others", also: []string{"lost-clusters"}, gone: []string{"/MANY/B.DAT"}, hit: unknownBeforeOthers},
 		{slug: "unknown-critical", name: "secondaries", peer: peerVendor, hit: func(l *lab) spot {
 			set := newSetOf("/SUB/N", 0x20, 0, nil, 0, 0)
 			for _, k := range []byte{0xC8, 0xE0, 0xC9, 0xC8, 0xC7} {

@@ -164,7 +164,7 @@ func (c *checker) slotLoc(slot int32) vol.Location {
 
 // removeSlots marks n slots of a directory as not in use.
 func (c *checker) removeSlots(dir, slot, n int32) error {
-	return c.eachSlot(dir, slot, n, func(_ int, e entry) { e[0] &^= typeInUse })
+	return c.eachSlot(dir, slot, n, func(_ int, e entry) { e.retire() })
 }
 
 // bitmapEntry takes the first bitmap entry; one that is marked as the second

@@ -1,0 +1,40 @@
+package exfat
+
+import (
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// unknownBeforeOthers makes an entry of type 80 of the first slot of a file that
+// was deleted, and of which others follow.
+func unknownBeforeOthers(l *lab) spot {
+	n := l.edit("/MANY/B.DAT", func(b []byte) {
+		for i := 0; i < len(b); i += 32 {
+			b[i] &= 0x7F
+		}
+		b[0], b[1] = 0x80, 0
+	})
+	return spot{path: "/MANY", off: n.slots[0]}
+}
+
+// TestRemoveMakesNoEnd: removing an entry of type 80 must not end the directory
+// before those that follow, not even until another repair.
+func TestRemoveMakesNoEnd(t *testing.T) {
+	for kind, l := range threeLabs(t) {
+		t.Run(kind, func(t *testing.T) {
+			l := l.clone(t)
+			off := unknownBeforeOthers(l).off
+			fsck(t, l.m, func(f *vol.Finding) int {
+				if f.Slug == "unknown-critical" {
+					return 0
+				}
+				return -1
+			})
+			if b := l.get(off); b == 0 || b&0x80 != 0 {
+				t.Errorf("the slot is of type %#02x", b)
+			}
+			l.compare(t, l.files(), []string{"/MANY/B.DAT"})
+		})
+	}
+}
