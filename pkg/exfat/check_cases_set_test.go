@@ -160,7 +160,7 @@ func streamInjuries() []injury {
 		info("time-invalid", "zero", "/BIG.BIN", stamp(0)),
 		info("time-invalid", "hundredths", "/BIG.BIN", func(b []byte) { b[20] = 255 }),
 		info("name-flags", "", "/BIG.BIN", func(b []byte) { b[65] = 3 }),
-		info("name-tail", "", "/BIG.BIN", func(b []byte) { b[64+2+2*8] = 0x41 }),
+		nameTail("", false), nameTail("with a wrong checksum", true),
 		info("vendor-guid", "", "/SUB/V.DAT", func(b []byte) { clear(b[98:114]) }),
 	}
 }

@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -37,4 +38,25 @@ func TestRemoveMakesNoEnd(t *testing.T) {
 			l.compare(t, l.files(), []string{"/MANY/B.DAT"})
 		})
 	}
+}
+
+// nameTail has something behind the end of a name, sealed so, or hit there.
+func nameTail(name string, hit bool) injury {
+	d := injury{slug: "name-tail", name: name, hit: func(l *lab) spot {
+		change := l.redo
+		if hit {
+			change = l.edit
+		}
+		n := change("/BIG.BIN", func(b []byte) { b[64+2+2*8] = 0x41 })
+		return spot{path: "/BIG.BIN", off: n.slots[0]}
+	}, then: func(l *lab, _ *reader) {
+		b := l.set(l.node("/BIG.BIN"))
+		if !allZero(b[64+2+2*7:]) || !bytes.Equal(b, summed(bytes.Clone(b))) {
+			l.t.Errorf("the set is % x", b)
+		}
+	}}
+	if hit {
+		d.also = []string{"set-checksum"}
+	}
+	return d
 }
