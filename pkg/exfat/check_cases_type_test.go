@@ -60,3 +60,37 @@ func nameTail(name string, hit bool) injury {
 	}
 	return d
 }
+
+// rootMarkInjuries are end marks in the root before the tables of the volume.
+func rootMarkInjuries() []injury {
+	marks := func(slug, name string, kinds []byte, also ...string) injury {
+		return injury{slug: slug, name: name, also: also, hit: func(l *lab) spot {
+			var offs []int64
+			for _, kind := range kinds {
+				offs = append(offs, l.special(kind))
+			}
+			for _, off := range offs {
+				l.put(off, 0)
+			}
+			return spot{path: "/"}
+		}}
+	}
+	label := marks("after-end", "label as end", []byte{0x83})
+	label.then = func(l *lab, _ *reader) {
+		if e := l.read(l.special(0x83), 12); !bytes.Equal(e[1:], []byte("\x05L\x00A\x00B\x00E\x00L\x00")) {
+			l.t.Errorf("the label is % x", e)
+		}
+	}
+	return []injury{
+		label,
+		marks("after-end", "bitmap as end", []byte{0x81}, "bitmap-none"),
+		marks("after-end", "label and bitmap as end", []byte{0x83, 0x81}, "bitmap-none"),
+		marks("bitmap-none", "all as end", []byte{0x83, 0x81, 0x82}, "after-end", "upcase-none", "lost-clusters"),
+		marks("bitmap-none", "tables as end", []byte{0x81, 0x82}, "after-end", "upcase-none", "lost-clusters"),
+		{slug: "unknown-critical", name: "label as 80", hit: func(l *lab) spot {
+			off := l.special(0x83)
+			l.put(off, 0x80)
+			return spot{path: "/", off: off}
+		}},
+	}
+}
