@@ -160,7 +160,7 @@ func nameProblems() []vol.Problem {
 		row("EXFAT-0401", "name-surrogate", vol.SevWarning, "§7.7.3", "name holds half of a surrogate pair", "The name is not valid UTF-16; Android takes the card for corrupt.", ren),
 		row("EXFAT-0402", "name-trailing", vol.SevInfo, "§7.7.3", "name ends in a dot or a blank", "Windows cannot open it."),
 		row("EXFAT-0403", "name-twice", vol.SevError, "§7.7", "two entries have the same name", "Names are compared after up-casing. Only one of the files can be opened.", repair(fixRename, "give the second another name", vol.LossMetadata)),
-		row("EXFAT-0404", "name-tail", vol.SevInfo, "§7.7.3", "units behind the end of a name are not zero", "They are not part of the name."),
+		row("EXFAT-0404", "name-tail", vol.SevWarning, "§7.7.3", "units behind the end of a name are not zero", "They are not part of the name, and should be zero. Some systems take the name to be longer, and its length to be wrong.", repair(fixClear, "zero them", vol.LossNone)),
 		row("EXFAT-0405", "name-flags", vol.SevInfo, "§7.7.2", "name entry has flags", "They are 0 for names."),
 	}
 }

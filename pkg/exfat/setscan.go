@@ -277,6 +277,8 @@ func (s *dirScan) judgeName(i int, note func(string, uint64, string, ...any) *se
 	if c := u[n-1]; c == '.' || c == ' ' {
 		note("name-trailing", 0, "")
 	}
+	// §7.7.3: unused characters should be 0000h. Where they are not, fsck.exfat
+	// takes the length of the name for wrong.
 	last := s.slot(s.sets[i].slot + 1 + need(n))
 	for k := (n-1)%nameUnits + 1; k < nameUnits; k++ {
 		if last.u16(offName+2*k) != 0 {
