@@ -26,7 +26,7 @@ func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
 		c.main = backup
 		r.Hold()
 		r.Found(c.cat.Found("boot-region-lost", vol.At(0, int64(len(backup.raw))), vol.Detail("%s", main.why(c.d.Size(), backup))),
-			vol.Always(func() error { return c.writeRegion(backup.raw, 0) }))
+			vol.Always(func() error { return c.restoreMain(main, backup) }))
 	case main.g != nil && main.g.VolumeBytes() <= c.d.Size():
 		c.main = main // only its checksum is wrong, and there is no better one
 		r.Hold()
@@ -109,6 +109,20 @@ func (c *checker) writeRegion(raw []byte, off int64) error {
 	copy(b[sectorChecksum*size:], checksumSector(b[:sectorChecksum*size], size))
 	_, err := c.d.WriteAt(b, off)
 	return err
+}
+
+// restoreMain writes the backup over the main region, but for VolumeFlags: those
+// of a backup are stale, [exFAT] §3.1.13. They stay what they were where the
+// region is still one of exFAT; where it is not, the volume is marked dirty.
+// The pass over the flags clears that when nothing else is left, §3.1.13.2.
+func (c *checker) restoreMain(main, backup *region) error {
+	b := bootSector(bytes.Clone(backup.raw))
+	flags := uint16(flagDirty)
+	if main.raw != nil && main.boot().named() {
+		flags = main.boot().u16(offVolumeFlags)
+	}
+	b.put16(offVolumeFlags, flags)
+	return c.writeRegion(b, 0)
 }
 
 // writeBoth writes the same region to both places.
