@@ -14,10 +14,7 @@ func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
 	if err != nil {
 		return err
 	}
-	backup, err := readBackup(c.d, main)
-	if err != nil {
-		return err
-	}
+	backup := readBackup(c.d, main)
 	switch {
 	case main.good(c.d.Size()):
 		c.main = main
@@ -32,6 +29,8 @@ func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
 		r.Hold()
 		r.Found(c.cat.Found("boot-checksum", vol.At(sectorChecksum*main.g.SectorSize, main.g.SectorSize)),
 			vol.Always(func() error { return c.writeBoth(main.raw) }))
+	case main.err != nil:
+		return main.err
 	default:
 		c.reportFatal(r, main)
 		return vol.ErrStop
@@ -46,6 +45,8 @@ func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
 // why says what is wrong with the main region.
 func (r *region) why(size int64, backup *region) string {
 	switch {
+	case r.err != nil:
+		return fmt.Sprintf("it cannot be read: %v", r.err)
 	case r.raw == nil:
 		return "it cannot be read"
 	case r.fault != nil:
@@ -81,6 +82,8 @@ func (c *checker) judgeBackup(r *vol.Report, backup *region) {
 	off := backupSector * main.g.SectorSize
 	why := ""
 	switch {
+	case backup.err != nil:
+		why = fmt.Sprintf("it cannot be read: %v", backup.err)
 	case backup.raw == nil:
 		why = "it lies outside the volume"
 	case backup.fault != nil:
@@ -139,6 +142,9 @@ func (c *checker) change(edit func(raw []byte)) error {
 	main, err := readMain(c.d)
 	if err != nil {
 		return err
+	}
+	if main.err != nil {
+		return main.err
 	}
 	if !main.good(c.d.Size()) {
 		return vol.ErrNotNow

@@ -52,11 +52,12 @@ func readRegions(d dev.Device) (main, backup *region, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if backup, err = readBackup(d, main); err != nil {
-		return nil, nil, err
-	}
+	backup = readBackup(d, main)
 	if main.g != nil || backup.whole() {
 		return main, backup, nil
+	}
+	if main.err != nil {
+		return nil, nil, main.err
 	}
 	kind := vol.ErrNotVolume
 	if probe(d).Confidence > vol.No {

@@ -69,6 +69,9 @@ func soundRegion(d dev.Device) (*Geometry, error) {
 	if main.good(d.Size()) {
 		return main.g, nil
 	}
+	if main.err != nil {
+		return nil, main.err
+	}
 	advice := "run check first"
 	if backup.good(d.Size()) {
 		advice = "the backup is good: check restores it"

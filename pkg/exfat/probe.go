@@ -13,8 +13,11 @@ const firstEntries = 4096
 // other format has them; a main boot region that is whole besides is Sure.
 func probe(d dev.Device) vol.Identity {
 	main, err := readMain(d)
-	if err != nil || main.raw == nil {
+	switch {
+	case err != nil || main.raw == nil && main.err == nil:
 		return vol.Identity{}
+	case main.raw == nil:
+		return probeBackup(d, main)
 	}
 	if b := main.boot(); b.named() && (b.signed() || b.jumpOK()) {
 		return probeMain(d, main)
@@ -57,7 +60,7 @@ func probeMain(d dev.Device, main *region) vol.Identity {
 // the first sectors alone let the backup of an earlier exFAT volume live on, so
 // it counts only where nothing speaks for another one.
 func probeBackup(d dev.Device, main *region) vol.Identity {
-	if main.boot().foreign() || vol.Overlaid(d) {
+	if main.raw != nil && main.boot().foreign() || vol.Overlaid(d) {
 		return vol.Identity{}
 	}
 	backup := wholeBackup(d, main)
@@ -75,8 +78,8 @@ func (r *region) whole() bool { return r.g != nil && r.sumOK }
 
 // wholeBackup is the backup region if it can stand for the main one, or nil.
 func wholeBackup(d dev.Device, main *region) *region {
-	backup, err := readBackup(d, main)
-	if err != nil || !backup.whole() {
+	backup := readBackup(d, main)
+	if !backup.whole() {
 		return nil
 	}
 	return backup

@@ -11,6 +11,7 @@ import (
 type region struct {
 	off   int64
 	raw   []byte // 12 sectors; nil where they could not be read
+	err   error  // of the device, which is why
 	g     *Geometry
 	fault *fault // what is wrong with its fields
 	sumOK bool
@@ -24,25 +25,37 @@ func (r *region) good(size int64) bool {
 func (r *region) boot() bootSector { return bootSector(r.raw[:bootSectorLen]) }
 
 // readMain reads the main boot region, in sectors of the size that it states, or
-// of 512 bytes where that cannot be: then it is not good, whatever it holds.
+// of 512 bytes where that cannot be: then it is not good, whatever it holds. The
+// error is of a device that is too short; one that does not read is told by the
+// region, for which the backup can stand in.
 func readMain(d dev.Device) (*region, error) {
 	head := make(bootSector, bootSectorLen)
 	if err := dev.CheckRange("read", dev.Range{Len: bootSectorLen}, d.Size()); err != nil {
 		return nil, err
 	}
-	if _, err := d.ReadAt(head, 0); err != nil {
-		return nil, err
+	if err := readTwice(d, head, 0); err != nil {
+		return &region{err: err}, nil
 	}
 	size := int64(512)
 	if s := head[offSectorShift]; s >= minSectorShift && s <= maxSectorShift {
 		size = 1 << s
 	}
-	return readRegion(d, 0, size)
+	return readRegion(d, 0, size), nil
+}
+
+// readTwice reads, and once more before a region is given up: the other one would
+// be written over it, which does not know as much.
+func readTwice(d dev.Device, p []byte, off int64) error {
+	_, err := d.ReadAt(p, off)
+	if err != nil {
+		_, err = d.ReadAt(p, off)
+	}
+	return err
 }
 
 // readBackup looks for the backup region at every sector size, and prefers one
 // whose fields agree with where it was found.
-func readBackup(d dev.Device, main *region) (*region, error) {
+func readBackup(d dev.Device, main *region) *region {
 	sizes := []int64{512, 1024, 2048, 4096}
 	if main.g != nil && main.sumOK {
 		sizes = []int64{main.g.SectorSize}
@@ -52,30 +65,28 @@ func readBackup(d dev.Device, main *region) (*region, error) {
 	}
 	var any *region
 	for _, size := range sizes {
-		r, err := readRegion(d, backupSector*size, size)
-		if err != nil {
-			return nil, err
-		}
+		r := readRegion(d, backupSector*size, size)
 		if r.g != nil && r.g.SectorSize == size && r.sumOK {
-			return r, nil
+			return r
 		}
 		if any == nil {
 			any = r
 		}
 	}
-	return any, nil
+	return any
 }
 
 // readRegion reads 12 sectors of size bytes at off and judges them.
-func readRegion(d dev.Device, off, size int64) (*region, error) {
+func readRegion(d dev.Device, off, size int64) *region {
 	r := &region{off: off}
 	n := regionSectors * size
 	if dev.CheckRange("read", dev.Range{Off: off, Len: n}, d.Size()) != nil {
-		return r, nil
+		return r
 	}
 	r.raw = make([]byte, n)
-	if _, err := d.ReadAt(r.raw, off); err != nil {
-		return nil, err
+	if err := readTwice(d, r.raw, off); err != nil {
+		r.raw, r.err = nil, err
+		return r
 	}
 	r.g, r.fault = parseGeometry(r.boot())
 	if r.g != nil && r.g.SectorSize != size {
@@ -83,7 +94,7 @@ func readRegion(d dev.Device, off, size int64) (*region, error) {
 		r.fault = &fault{slug: "sector-size", off: offSectorShift, len: 1, got: r.boot()[offSectorShift], detail: "BytesPerSectorShift does not fit where the region lies"}
 	}
 	r.sumOK = bytes.Equal(r.raw[sectorChecksum*size:], checksumSector(r.raw[:sectorChecksum*size], size))
-	return r, nil
+	return r
 }
 
 // checksumSector is the 12th sector of a region: the checksum of the first 11,
