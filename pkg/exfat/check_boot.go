@@ -168,13 +168,19 @@ func (c *checker) checkFields(r *vol.Report) {
 	if sector := c.badSignature(); sector >= 0 {
 		fix("boot-signature", int64(sector)*c.g.SectorSize+offBootSignature, 2, c.sign, vol.Detail("in sector %d", sector))
 	}
-	if c.g.Revision != 0x100 {
+	if c.g.Revision != plainRevision {
+		// §8.2: what is newer may mean what is not known here. The boot regions of
+		// 1.xx are known, the rest is looked at and not mended.
+		r.Hold()
 		r.Found(c.cat.Found("revision-minor", vol.At(offRevision, 2), vol.GotWant(fmt.Sprintf("%d.%02d", c.g.Revision>>8, c.g.Revision&0xFF), nil)), nil)
 	}
 	if c.main.off == 0 && b.u16(offVolumeFlags)&flagActiveFat != 0 {
 		r.Found(c.cat.Found("active-fat", vol.At(offVolumeFlags, 2)), c.clearFlag(flagActiveFat))
 	}
 }
+
+// plainRevision is 1.00, all of which is known.
+const plainRevision = 0x100
 
 // badSignature is the first of the boot sector and the extended boot sectors
 // whose signature is wrong, or -1. [exFAT] §3.1.20, §3.2.2.
@@ -215,8 +221,11 @@ func (c *checker) checkFatHead(r *vol.Report) error {
 			return err
 		}
 		if got != want {
-			r.Found(c.cat.Found("fat-head", vol.At(c.g.FatOff()+int64(i)*4, 4), vol.GotWant(fmt.Sprintf("%#x", got), fmt.Sprintf("%#x", want))),
-				vol.Always(func() error { return c.tab.set(uint32(i), want) }))
+			fix := vol.Always(func() error { return c.tab.set(uint32(i), want) })
+			if c.g.Revision != plainRevision {
+				fix = nil
+			}
+			r.Found(c.cat.Found("fat-head", vol.At(c.g.FatOff()+int64(i)*4, 4), vol.GotWant(fmt.Sprintf("%#x", got), fmt.Sprintf("%#x", want))), fix)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ type setNote struct {
 	name   string
 	detail string
 	value  uint64 // what the repair writes, where it is a number
+	owns   bool   // what the repair would remove leads to clusters
 }
 
 // dirScan is one directory as it was read: the slots up to its end mark, the
@@ -212,13 +213,12 @@ func (s *dirScan) otherPrimary(k int32, e entry) int32 {
 		return 1
 	}
 	n := 1 + s.secondaries(k, int32(e[offSecondaryCount]))
-	if e.isBenign() {
-		// §8.2: what is not known and benign is ignored, and not to be changed.
-		s.addBenign(k, n)
-		return n
+	// §8.2: what is not known is not to be changed; benign it is ignored, too.
+	owns := s.addUnknown(k, n)
+	if !e.isBenign() {
+		s.odd++
+		s.note("unknown-critical", k, n, "", "type %#02x", e.kind()).owns = owns
 	}
-	s.odd++
-	s.note("unknown-critical", k, n, "", "type %#02x", e.kind())
 	return n
 }
 

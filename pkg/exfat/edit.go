@@ -64,6 +64,9 @@ func (c *checker) noteFix(n *setNote) vol.Fix {
 	case "set-broken", "stray-secondary", "special-misplaced":
 		return remove
 	case "unknown-critical":
+		if n.owns {
+			return nil // §8.2: nobody who does not know it gives its clusters back
+		}
 		if n.value == 0 {
 			return remove
 		}

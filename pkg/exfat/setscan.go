@@ -327,7 +327,7 @@ func (s *dirScan) judgeRest(ref setRef, sh shape, note func(string, uint64, stri
 			break
 		}
 	}
-	unknown, kind := 0, byte(0)
+	unknown, kind, owns := 0, byte(0), false
 	for k := ref.slot + 2 + need(sh.length); k < ref.slot+ref.n; k++ {
 		x := s.slot(k)
 		switch {
@@ -337,10 +337,12 @@ func (s *dirScan) judgeRest(ref setRef, sh shape, note func(string, uint64, stri
 			}
 		case !x.isBenign():
 			unknown, kind = unknown+1, x.kind()
+			y := s.stream(ref, k, x[offSecFlags])
+			owns = owns || x.mayOwn() && s.leads(&y)
 		}
 	}
 	if unknown > 0 {
-		note("unknown-critical", uint64(unknown), "%d secondaries of the set, the last of type %#02x", unknown, kind)
+		note("unknown-critical", uint64(unknown), "%d secondaries of the set, the last of type %#02x", unknown, kind).owns = owns
 	}
 }
 
@@ -361,8 +363,8 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 	at := s.addStream(x)
 	for k := ref.slot + 2; k < ref.slot+ref.n; k++ {
 		v := s.slot(k)
-		if v.kind() == typeVendor || !v.isBenign() || !v.allocPossible() {
-			continue // §7.8: a vendor extension has no allocation
+		if !v.mayOwn() {
+			continue
 		}
 		y := s.stream(ref, k, v[offSecFlags])
 		y.kind, y.name, y.sealed = ofOther, x.name, sealed
@@ -374,6 +376,17 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 		}
 		s.addStream(y)
 	}
+}
+
+// mayOwn reports whether a secondary behind the names may have an allocation,
+// [exFAT] §6.4: vendor extensions have none, §7.8, and names and streams do not
+// stand there.
+func (e entry) mayOwn() bool {
+	switch e.kind() {
+	case typeVendor, typeName, typeStream:
+		return false
+	}
+	return e.allocPossible()
 }
 
 // addStream adds a stream that is not that of a plain set, and returns its
@@ -393,18 +406,24 @@ func (s *dirScan) stream(ref setRef, k int32, flags byte) stream {
 	return x
 }
 
-// addBenign adds what a benign primary entry of a kind that is not known says
-// of clusters, [exFAT] §6.3: nobody else may have them.
-func (s *dirScan) addBenign(k, n int32) {
+// addUnknown adds what a primary entry of a kind that is not known, and the
+// secondaries of its set, say of clusters, [exFAT] §6.3: nobody else may have
+// them. It reports whether there may be any.
+func (s *dirScan) addUnknown(k, n int32) (owns bool) {
 	add := func(at int32, flags byte) {
 		if flags&secAllocPossible != 0 {
 			x := s.stream(setRef{s.dir, k, n}, at, flags)
 			x.kind, x.sealed = ofOther, true
 			s.addStream(x)
+			owns = owns || s.leads(&x)
 		}
 	}
 	add(k, s.slot(k)[offPrimaryFlags])
 	for i := int32(1); i < n; i++ {
 		add(k+i, s.slot(k + i)[offSecFlags])
 	}
+	return owns
 }
+
+// leads reports whether a stream has clusters that there are.
+func (s *dirScan) leads(x *stream) bool { return x.length > 0 && s.w.c.g.Valid(x.start) }
