@@ -11,14 +11,20 @@ import (
 // checkLinks judges clusters that two streams lead to, and directories that
 // two entries lead to. The walk has claimed in order of plausibility, so the
 // later claimant is the one that something speaks against, if anything does.
-func (c *checker) checkLinks(_ context.Context, r *vol.Report) error {
+func (c *checker) checkLinks(ctx context.Context, r *vol.Report) error {
 	for i := range c.walk.twice {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := c.reportTwice(r, &c.walk.twice[i]); err != nil {
 			return err
 		}
 	}
 	sort.SliceStable(c.walk.shared, func(i, j int) bool { return c.walk.shared[i].stop < c.walk.shared[j].stop })
 	for i := range c.walk.shared {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := c.reportShared(r, &c.walk.shared[i]); err != nil {
 			return err
 		}

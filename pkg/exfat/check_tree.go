@@ -32,9 +32,15 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	}
 	c.pending = w.pending()
 	for i := range w.notes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c.reportNote(r, &w.notes[i])
 	}
 	for i := range w.ends {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := c.reportEnd(r, &w.ends[i]); err != nil {
 			return err
 		}
@@ -43,6 +49,9 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 		w.faults = append(w.faults, *c.rootFault)
 	}
 	for i := range w.faults {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := c.reportFault(r, &w.faults[i]); err != nil {
 			return err
 		}

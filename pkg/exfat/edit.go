@@ -167,7 +167,7 @@ func (c *checker) reportNote(r *vol.Report, n *setNote) {
 	}
 	loc := vol.Location{Path: w.path(n.ref.dir)}
 	if n.name != "" {
-		loc.Path = w.pathIn(n.ref.dir, n.name)
+		loc.Path = pathBelow(loc.Path, n.name)
 	}
 	loc.Range.Off, loc.Range.Len = w.slotOff(n.ref.dir, n.ref.slot), int64(max(1, n.ref.n))*entryLen
 	f := c.cat.Found(n.slug, loc)
