@@ -94,10 +94,13 @@ func (c *checker) scoutRoot() (*dirScan, error) {
 
 // rootChain claims the clusters of the root behind the first one for w. Where
 // what follows cannot be entries it ends, unless all is wanted: it may have run
-// into a file.
+// into a file. No directory is longer than 256 MiB, [exFAT] §7.4.
 func (c *checker) rootChain(w *walk, all bool) (chain, error) {
 	var ch chain
 	ch.add(c.g.RootCluster)
+	seen := space.NewSparse(uint64(c.g.Clusters))
+	seen.SetNew(c.g.RootCluster - firstCluster)
+	most, _ := c.g.ClustersFor(maxDirBytes)
 	for {
 		v, err := c.tab.get(ch.last)
 		switch {
@@ -106,8 +109,11 @@ func (c *checker) rootChain(w *walk, all bool) (chain, error) {
 		case !c.g.Valid(v):
 			ch.end, ch.stop = endBroken, v
 			return ch, nil
-		case ch.holds(v):
+		case !seen.SetNew(v - firstCluster):
 			ch.end, ch.stop = endLoop, v
+			return ch, nil
+		case ch.n >= most:
+			ch.end, ch.stop = endLong, v
 			return ch, nil
 		}
 		if ok, err := w.holdsEntries(v); err != nil || !ok && !all {
@@ -137,8 +143,11 @@ func (c *checker) claimRoot() (*dirScan, error) {
 	if ch.end != endGood {
 		c.rootFault = &streamFault{stream: stream{kind: ofRoot, isDir: true, start: c.g.RootCluster}, chain: ch, slug: "chain-broken"}
 	}
-	if ch.end == endLoop {
+	switch ch.end {
+	case endLoop:
 		c.rootFault.slug = "chain-loop"
+	case endLong:
+		c.rootFault.slug = "directory-too-long"
 	}
 	return s, nil
 }

@@ -224,6 +224,8 @@ func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent
 		return nil, nil, nil
 	case f.slug == "empty-with-clusters":
 		return []string{fixClear}, nil, nil
+	case f.slug == "directory-too-long":
+		return []string{fixTruncate}, nil, nil
 	case f.slug == "clusters-beyond-length":
 		offers = []string{fixTruncate}
 		if f.sealed {
