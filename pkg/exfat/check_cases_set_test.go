@@ -46,6 +46,7 @@ func setInjuries() []injury {
 			l.redo("/BIG.BIN", func(b []byte) { b[1] = 255 })
 			return spot{path: "/BIG.BIN"}
 		}},
+		{slug: "bitmap-free", name: "a start that fits by chance", also: []string{"set-checksum", "length-exceeds-clusters"}, kinds: "4k", hit: startByChance},
 		{slug: "set-broken", name: "erased", hit: func(l *lab) spot {
 			n := l.edit("/BIG.BIN", func(b []byte) { copy(b[32:], bytes.Repeat([]byte{0x11}, 64)) })
 			return spot{off: n.slots[0]}

@@ -94,3 +94,19 @@ func rootMarkInjuries() []injury {
 		}},
 	}
 }
+
+// startByChance hits a reserved byte of a set so that with bit 6 of the first
+// cluster the other way its checksum is right, and the bitmap, which speaks
+// against the right clusters then. The others are the end of the chain of a file
+// of which the length was hit.
+func startByChance(l *lab) spot {
+	const other = "/A rather long name with ä.bin"
+	cs := l.cells("/MANY/I.DAT")
+	if l.cells(other)[2] != cs[0]^0x40 {
+		l.t.Fatal("the clusters lie elsewhere by now")
+	}
+	l.bit(cs[2], false)
+	l.edit("/MANY/I.DAT", func(b []byte) { b[32+6] ^= 0x10 })
+	l.edit(other, func(b []byte) { b[32+25] ^= 0x20 })
+	return spot{}
+}

@@ -89,7 +89,6 @@ func oddities() map[string]func(l *lab) {
 		"percentage not known":    func(l *lab) { l.put(112, 0xFF) },
 		"flags in the backup":     func(l *lab) { l.put(12*l.sector+106, 2, 0) },
 		"odd times":               func(l *lab) { l.redo("/BIG.BIN", func(b []byte) { b[22] = 0xBF; b[23] = 5 }) },
-		"leftovers of names":      func(l *lab) { l.redo("/BIG.BIN", func(b []byte) { copy(b[64+2+2*8:], "leftover") }) },
 		"fields that are ignored": func(l *lab) { l.redo("/BIG.BIN", func(b []byte) { copy(b[25:32], "reserve"); b[34] = 7 }) },
 		"longest name": func(l *lab) {
 			l.add("/SUB/DEEP/x", newSetOf("/SUB/DEEP/"+strings.Repeat("n", 255), 0x20, 0, nil, 0, 0))

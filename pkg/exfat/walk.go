@@ -96,15 +96,40 @@ func (w *walk) run(ctx context.Context) error {
 		if len(w.doubted) == 0 {
 			return nil
 		}
-		for _, st := range w.nextDoubted() {
-			if err := w.mend(&st); err != nil {
-				return err
-			}
-			if err := w.take(&st); err != nil {
-				return err
-			}
+		if err := w.takeDoubted(w.nextDoubted()); err != nil {
+			return err
 		}
 	}
+}
+
+// takeDoubted mends and takes streams of the same rank, those last that would
+// start elsewhere than they say: the checksum of a set, [exFAT] §6.3.3, is of 16
+// bits that rotate, so that another field that was hit may look like the first
+// cluster. That must not take clusters to which an entry leads that was hit, too.
+func (w *walk) takeDoubted(streams []stream) error {
+	var moved []stream
+	for _, st := range streams {
+		was := st
+		if err := w.mend(&st); err != nil {
+			return err
+		}
+		if st.start != was.start {
+			moved = append(moved, was)
+			continue
+		}
+		if err := w.take(&st); err != nil {
+			return err
+		}
+	}
+	for _, st := range moved {
+		if err := w.mend(&st); err != nil {
+			return err
+		}
+		if err := w.take(&st); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // nextDoubted are those of the streams put off for which most speaks:
