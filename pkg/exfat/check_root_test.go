@@ -28,7 +28,7 @@ func brokenUp(t testing.TB, m *dev.Mem, g *Geometry, from uint32, n int) uint32 
 // TestRootTooLong: the chain of the root is followed in time that grows with its
 // length, up to the 256 MiB that [exFAT] §7.4 allows.
 func TestRootTooLong(t *testing.T) {
-	m := formatted(t, 600<<20, 512)
+	m := formatted(t, 700<<20, 4096)
 	g, err := soundRegion(m)
 	must(t, err)
 	most, _ := g.ClustersFor(maxDirBytes)
