@@ -79,3 +79,12 @@ func TestUnreadableMain(t *testing.T) {
 		})
 	}
 }
+
+// TestMediaFailureStays: no repair clears the mark, as none scans the medium.
+func TestMediaFailureStays(t *testing.T) {
+	l := newLab(t, "4k")
+	l.put(offVolumeFlags, flagMediaFailure|flagDirty)
+	if fsck(t, l.m, voltest.Always); l.get(offVolumeFlags) != flagMediaFailure {
+		t.Errorf("flags %#x", l.get(offVolumeFlags))
+	}
+}

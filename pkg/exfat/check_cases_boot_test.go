@@ -20,6 +20,8 @@ func bootInjuries() []injury {
 			return spot{off: 106}
 		}}
 	}
+	mediaFailure := flag("media-failure", 4)
+	mediaFailure.stays = true
 	return []injury{
 		{slug: "boot-region-lost", name: "zeros", hit: func(l *lab) spot {
 			l.put(0, make([]byte, 12*l.sector)...)
@@ -77,7 +79,7 @@ func bootInjuries() []injury {
 			l.region(104, 5)
 			return spot{off: 104}
 		}},
-		flag("active-fat", 1), flag("dirty", 2), flag("media-failure", 4),
+		flag("active-fat", 1), flag("dirty", 2), mediaFailure,
 		{slug: "percent-in-use", hit: func(l *lab) spot {
 			l.put(112, 77)
 			return spot{off: 112}

@@ -30,7 +30,9 @@ func (c *checker) checkFlags(_ context.Context, r *vol.Report) error {
 			continue
 		}
 		fix := c.clearFlag(f.bit)
-		if broken {
+		if broken || f.bit == flagMediaFailure {
+			// [exFAT] §3.1.13.3: only those who scan the whole volume for media
+			// failures, and record them in the FAT, may clear that.
 			fix = nil
 		}
 		r.Found(c.cat.Found(f.slug, vol.At(offVolumeFlags, 2)), fix)

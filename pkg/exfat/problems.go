@@ -91,7 +91,7 @@ func bootProblems() []vol.Problem {
 		set("EXFAT-0117", "boot-must-be-zero", vol.SevWarning, "§3.1.3", "bytes that must be zero are not", "They lie where a FAT has its BPB: a system that knows only FAT might mount the volume.", "zero them"),
 		row("EXFAT-0118", "revision-minor", vol.SevInfo, "§3.1.12", "revision is newer than 1.00", "It may hold structures that are not known here. It is checked as 1.00, and nothing but the boot regions is repaired."),
 		set("EXFAT-0119", "dirty", vol.SevWarning, "§3.1.13.2", "volume is marked dirty", "The volume was not unmounted, or a system met an inconsistency and asks for a check.", "clear the mark"),
-		set("EXFAT-0120", "media-failure", vol.SevWarning, "§3.1.13.3", "a media failure is noted", "A system met an I/O error on this volume. The medium may be failing.", "clear the mark"),
+		row("EXFAT-0120", "media-failure", vol.SevWarning, "§3.1.13.3", "a media failure is noted", "A system met an I/O error on this volume. The medium may be failing. Only what has scanned all of it for such errors may clear the mark, which this check does not."),
 		set("EXFAT-0121", "active-fat", vol.SevWarning, "§3.1.13.1", "the second FAT is marked active, and there is one", "ActiveFat must be 0 on a volume with one FAT.", "clear the bit"),
 		set("EXFAT-0122", "percent-in-use", vol.SevWarning, "§3.1.18", "percentage in use is wrong", "It is rounded down from the allocation bitmap, or FF where it is not known.", "write the right percentage"),
 		set("EXFAT-0123", "fat-head", vol.SevWarning, "§4.1.1", "first two FAT entries are wrong", "They hold FFFFFFF8 and FFFFFFFF.", "write them"),
