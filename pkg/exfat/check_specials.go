@@ -2,6 +2,7 @@ package exfat
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -47,7 +48,9 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 		return vol.ErrStop
 	}
 	c.sup = specials{bitmapSlot: -1, upcaseSlot: -1}
-	c.tableEntries(r, root, 0)
+	if err := c.tableEntries(r, root, 0); err != nil {
+		return err
+	}
 	if err := c.findBitmap(r, root); err != nil {
 		return err
 	}
@@ -65,17 +68,19 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 
 // tableEntries looks for the entries of both tables among the slots of the root
 // from one on.
-func (c *checker) tableEntries(r *vol.Report, root *dirScan, from int32) {
+func (c *checker) tableEntries(r *vol.Report, root *dirScan, from int32) error {
+	var bitmaps []int32
 	for k := from; k < root.end; k++ {
 		switch e := root.slot(k); {
 		case root.retypes(k):
 			k += int32(e[offSecondaryCount]) // a File entry whose type was hit
 		case e.kind() == typeBitmap:
-			c.bitmapEntry(r, root, k)
+			bitmaps = append(bitmaps, k)
 		case e.kind() == typeUpcase:
 			c.upcaseEntry(r, k)
 		}
 	}
+	return c.bitmapEntries(r, root, bitmaps)
 }
 
 // scoutRoot reads the root, as far as its chain leads to what may be entries,
@@ -164,7 +169,7 @@ func (c *checker) takeRootRest(r *vol.Report) (again bool, err error) {
 	c.walk = c.base.again()
 	root, err := c.claimRoot()
 	if err == nil {
-		c.tableEntries(r, root, from)
+		err = c.tableEntries(r, root, from)
 		c.labelsAndGUIDs(r, root, from)
 	}
 	return true, err
@@ -179,20 +184,63 @@ func (c *checker) removeSlots(dir, slot, n int32) error {
 	return c.eachSlot(dir, slot, n, func(_ int, e entry) { e.retire() })
 }
 
-// bitmapEntry takes the first bitmap entry; one that is marked as the second
-// FAT's only where there is no other.
-func (c *checker) bitmapEntry(r *vol.Report, root *dirScan, k int32) {
-	e := root.slot(k)
-	if c.sup.bitmapSlot >= 0 {
-		r.Found(c.cat.Found("bitmap-twice", c.slotLoc(k)), vol.Always(func() error { return c.removeSlots(0, k, 1) }))
-		return
+// bitmapEntries chooses among the entries of bitmaps: [exFAT] §7.1.2, that of the
+// first FAT has the flag 0, so that one that is marked as the second FAT's is
+// taken only where there is no other. Among those it is the first for which most
+// speaks.
+func (c *checker) bitmapEntries(r *vol.Report, root *dirScan, slots []int32) error {
+	second := func(k int32) bool { return root.slot(k)[offBitmapFlags]&1 != 0 }
+	if c.sup.bitmapSlot < 0 {
+		firsts := slices.DeleteFunc(slices.Clone(slots), second)
+		if len(firsts) == 0 {
+			firsts = slots
+		}
+		k, err := c.bestEntry(root, firsts)
+		if err != nil {
+			return err
+		}
+		c.sup.bitmapSlot = k
 	}
-	c.sup.bitmapSlot = k
-	if e[offBitmapFlags]&1 != 0 {
-		r.Found(c.cat.Found("bitmap-flags", c.slotLoc(k)), vol.Always(func() error {
-			return c.eachSlot(0, k, 1, func(_ int, e entry) { e[offBitmapFlags] &^= 1 })
-		}))
+	for _, k := range slots {
+		switch {
+		case k != c.sup.bitmapSlot:
+			r.Found(c.cat.Found("bitmap-twice", c.slotLoc(k)), vol.Always(func() error { return c.removeSlots(0, k, 1) }))
+		case second(k):
+			r.Found(c.cat.Found("bitmap-flags", c.slotLoc(k)), vol.Always(func() error {
+				return c.eachSlot(0, k, 1, func(_ int, e entry) { e[offBitmapFlags] &^= 1 })
+			}))
+		}
 	}
+	return nil
+}
+
+// maxBitmaps is of how many entries of bitmaps it is looked what they lead to.
+const maxBitmaps = 8
+
+// bestEntry is the entry of a bitmap for which most speaks, -1 for none.
+func (c *checker) bestEntry(root *dirScan, slots []int32) (int32, error) {
+	if len(slots) == 0 {
+		return -1, nil
+	}
+	best, share := slots[0], -1.0
+	if len(slots) == 1 {
+		return best, nil
+	}
+	for _, k := range slots[:min(len(slots), maxBitmaps)] {
+		e := root.slot(k)
+		n, ok := c.g.ClustersFor(max(e.length(), uint64(c.g.BitmapBytes())))
+		if !ok {
+			continue
+		}
+		_, v, err := c.bestBitmap(root, e.first(), n)
+		if err != nil {
+			return -1, err
+		}
+		if x := float64(v.share()); x > share {
+			best, share = k, x
+		}
+	}
+	return best, nil
 }
 
 func (c *checker) upcaseEntry(r *vol.Report, k int32) {
