@@ -38,6 +38,7 @@ type checker struct {
 	roomFrom  uint32          // no cluster before it may be given to somebody
 	usurpers  map[int64]bool  // entries that come last, by where they lie
 	pending   map[setRef]bool // sets that are mended after their streams
+	faulty    map[setRef]bool // sets whose lengths are mended after their streams
 	rootFault *streamFault    // the root directory's chain is broken
 	rootEnds  bool            // its end mark stands before the fault
 	rootWhole bool            // what follows is the root's, whatever it looks like

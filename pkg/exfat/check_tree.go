@@ -30,7 +30,7 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if err := c.compareBitmap(ctx); err != nil {
 		return err
 	}
-	c.pending = w.pending()
+	c.pending, c.faulty = w.pending(), w.faulty()
 	for i := range w.notes {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -164,10 +164,50 @@ func (ch *chain) holds(c uint32) bool {
 
 // claim claims the clusters of a stream, whose start is valid.
 func (w *walk) claim(s *stream) (chain, error) {
+	if s.noFat && s.isDir && s.length > maxDirBytes && s.trust == unsound {
+		n, err := w.untilEnd(s.start)
+		if n > 0 {
+			return w.claimRun(s.start, n), err
+		}
+	}
 	if s.noFat {
 		return w.claimRun(s.start, s.need), nil
 	}
 	return w.claimChain(s.start, s.need)
+}
+
+// untilEnd is how many clusters from start on may be a directory's of which the
+// length cannot be, [exFAT] §7.6.7: up to its end mark, and no further than nobody
+// else has them and they are marked as used.
+func (w *walk) untilEnd(start uint32) (n uint32, err error) {
+	most, _ := w.c.g.ClustersFor(maxDirBytes)
+	for cl := start; n < most && w.c.g.Valid(cl) && !w.claimed.Used(cl-firstCluster); cl++ {
+		if used, err := w.c.bits.used(cl); err != nil || n > 0 && !used {
+			return n, err
+		}
+		n++
+		if ended, err := w.endsIn(cl); err != nil || ended {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// endsIn reports whether a cluster of a directory has an end mark.
+func (w *walk) endsIn(cl uint32) (bool, error) {
+	r := w.c.g.ClusterRange(cl, 1)
+	b := make([]byte, min(r.Len, readPiece))
+	for ; r.Len > 0; r.Off, r.Len = r.Off+int64(len(b)), r.Len-int64(len(b)) {
+		if _, err := w.c.d.ReadAt(b, r.Off); err != nil {
+			return false, err
+		}
+		for k := 0; k < len(b); k += entryLen {
+			if entry(b[k : k+entryLen]).isEnd() {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // isFree reports whether none of n clusters from start on is claimed.

@@ -173,7 +173,7 @@ func (c *checker) reportNote(r *vol.Report, n *setNote) {
 	f := c.cat.Found(n.slug, loc)
 	f.Detail = n.detail
 	fix := c.ifSettled(n.ref.dir, n.ref.slot+max(1, n.ref.n)-1, c.noteFix(n))
-	if c.pending[n.ref] {
+	if c.pending[n.ref] || c.faulty[n.ref] && (n.slug == "directory-length" || n.slug == "directory-too-long") {
 		fix = nil
 	}
 	r.Found(f, fix)

@@ -22,7 +22,7 @@ func (c *checker) shortenDir(ref setRef) error {
 	}
 	n := uint32((int64(s.end)*entryLen + c.g.ClusterSize - 1) / c.g.ClusterSize)
 	keep, rest := splitExtents(c.walk.dirs[i].extents, max(1, n))
-	if len(rest) == 0 {
+	if len(rest) == 0 && c.walk.dirs[i].length <= maxDirBytes {
 		return vol.ErrNotNow // its clusters are not sound either
 	}
 	if err := c.markAll(rest, false); err != nil {

@@ -302,7 +302,7 @@ func (s *dirScan) judgeStream(ref setRef, sealed bool, note func(string, uint64,
 	if e.isDirectory() && length > maxDirBytes {
 		note("directory-too-long", 0, "%d bytes", length)
 	}
-	if e.isDirectory() && length%uint64(s.w.c.g.ClusterSize) != 0 {
+	if e.isDirectory() && length <= maxDirBytes && length%uint64(s.w.c.g.ClusterSize) != 0 {
 		note("directory-length", 0, "%d bytes", length)
 	}
 	if e.isDirectory() && length == 0 {

@@ -72,6 +72,17 @@ func (w *walk) pending() map[setRef]bool {
 	return out
 }
 
+// faulty finds the sets of which a stream does not fit, whatever their checksum is.
+func (w *walk) faulty() map[setRef]bool {
+	out := map[setRef]bool{}
+	for _, fs := range [][]streamFault{w.shared, w.faults} {
+		for i := range fs {
+			out[fs[i].ref] = true
+		}
+	}
+	return out
+}
+
 // isSettled reports whether slot of a directory is known to be one.
 func (w *walk) isSettled(dir, slot int32) bool { return w.settled == nil || slot < w.settled[dir] }
 
