@@ -33,6 +33,9 @@ type checker struct {
 	lost   *lostClusters      // marked as used, and not claimed
 	stats  vol.Stats
 
+	weighed map[weighed]bool // of streams whose first cluster another has
+	wasted  uint64           // clusters looked at for streams that cannot have them
+
 	thorough  bool            // no set takes the way of plain ones; tests hold the two against each other
 	renamed   map[setRef]bool // sets that got another name
 	roomFrom  uint32          // no cluster before it may be given to somebody

@@ -49,7 +49,9 @@ func TestUnreadableMain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, "512")
 			f := devtest.NewFault(l.m)
-			f.Where(func(o devtest.Op) bool { return o.Kind == devtest.Read && !o.Range.Intersect(dev.Range{Off: max(at, 0), Len: 512}).Empty() }, bad)
+			f.Where(func(o devtest.Op) bool {
+				return o.Kind == devtest.Read && !o.Range.Intersect(dev.Range{Off: max(at, 0), Len: 512}).Empty()
+			}, bad)
 			if at < 0 {
 				f.Where(func(o devtest.Op) bool { return o.Kind == devtest.Read }, bad)
 			}

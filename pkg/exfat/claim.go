@@ -240,6 +240,44 @@ func (w *walk) weigh(s *stream, free bool) (bool, error) {
 	if free && w.claimed.Used(s.start-firstCluster) {
 		return false, nil
 	}
+	key := weighed{s.start, s.need, s.noFat}
+	if ok, known := w.c.weighed[key]; known && !free {
+		return ok, nil
+	}
+	if w.c.isTired() {
+		return false, nil
+	}
+	taken := w.claimed.Used(s.start - firstCluster)
+	ok, err := w.weighChain(s, free)
+	if taken && err == nil {
+		w.c.wasted += uint64(s.need)
+		if w.c.weighed == nil {
+			w.c.weighed = map[weighed]bool{}
+		}
+		w.c.weighed[key] = ok
+	}
+	return ok, err
+}
+
+// weighed is what a stream says that was weighed while another had its first
+// cluster: so may thousands, and what the FAT and the bitmap say of it stays.
+type weighed struct {
+	start, need uint32
+	noFat       bool
+}
+
+// wastedPart is how many times as many clusters as there are may be looked at
+// for streams that could not have them.
+const wastedPart = 16
+
+// isTired reports whether so much was looked at for nothing that this is no
+// damaged volume but one made to keep a check busy. What is left is believed
+// less, and has what nobody else claims.
+func (c *checker) isTired() bool { return c.wasted > wastedPart*uint64(c.g.Clusters) }
+
+// weighChain is weigh for a stream that starts with a cluster that there is.
+func (w *walk) weighChain(s *stream, free bool) (bool, error) {
+	g := w.c.g
 	es := []space.Extent{{Start: s.start, Len: s.need}}
 	if s.noFat && uint64(s.start-firstCluster)+uint64(s.need) > uint64(g.Clusters) {
 		return false, nil
@@ -254,7 +292,12 @@ func (w *walk) weigh(s *stream, free bool) (bool, error) {
 		}
 	}
 	for _, e := range es {
-		if free && (!w.isFree(e.Start, e.Len) || overlaps(e, s.others)) {
+		if isFree := w.isFree(e.Start, e.Len); !isFree && !s.noFat {
+			w.c.wasted += uint64(e.Len)
+			if free {
+				return false, nil
+			}
+		} else if free && (!isFree || overlaps(e, s.others)) {
 			return false, nil
 		}
 		if n, err := w.c.bits.countUsed(e); err != nil || n != e.Len {

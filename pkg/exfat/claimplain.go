@@ -6,6 +6,9 @@ import "github.com/fatkit/fatkit/pkg/space"
 // that: its chain is as long as it must be, the bitmap has all of it as used,
 // and nobody has claimed any. Else it claims none.
 func (w *walk) claimPlain(p *plainClaim) (ok bool, err error) {
+	if w.c.isTired() || w.claimed.Used(p.start-firstCluster) {
+		return false, nil
+	}
 	if p.noFat {
 		w.runs = append(w.runs[:0], space.Extent{Start: p.start, Len: p.need})
 	} else if w.runs, ok, err = w.c.tab.runsOf(p.start, p.need, w.runs[:0]); err != nil || !ok {
@@ -13,6 +16,7 @@ func (w *walk) claimPlain(p *plainClaim) (ok bool, err error) {
 	}
 	for _, e := range w.runs {
 		if ok, err := w.mayHave(space.Extent{Start: e.Start - firstCluster, Len: e.Len}); err != nil || !ok {
+			w.c.wasted += uint64(p.need)
 			return false, err
 		}
 	}
