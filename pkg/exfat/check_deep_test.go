@@ -65,7 +65,7 @@ func TestCheckCanEnd(t *testing.T) {
 	n := 0
 	_, err := vol.Fsck(askedCtx{context.Background(), &n}, l.m, Driver(), vol.CheckOptions{}, nil, nil)
 	must(t, err)
-	if n < files {
+	if n < 2*files { // once when it is reported, once when it is decided on
 		t.Errorf("asked %d times for %d findings", n, files)
 	}
 }

@@ -67,7 +67,6 @@ func TestManyOnOneChain(t *testing.T) {
 			if reads > 10_000 {
 				t.Errorf("%d reads", reads)
 			}
-			t.Log(reads)
 		})
 	}
 }

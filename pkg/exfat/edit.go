@@ -172,6 +172,9 @@ func (c *checker) reportNote(r *vol.Report, n *setNote) {
 	loc.Range.Off, loc.Range.Len = w.slotOff(n.ref.dir, n.ref.slot), int64(max(1, n.ref.n))*entryLen
 	f := c.cat.Found(n.slug, loc)
 	f.Detail = n.detail
+	if n.owns {
+		vol.Offer()(&f)
+	}
 	fix := c.ifSettled(n.ref.dir, n.ref.slot+max(1, n.ref.n)-1, c.noteFix(n))
 	if c.pending[n.ref] || c.faulty[n.ref] && (n.slug == "directory-length" || n.slug == "directory-too-long") {
 		fix = nil
