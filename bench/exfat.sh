@@ -6,7 +6,8 @@
 #   -n  runs of each command, 5 unless given; the median counts
 #   -d  directory for the images, on a file system with sparse files of 4 TiB;
 #       they stay there for the next time
-#   -c  empty the page cache before each run (root)
+#   -c  empty the page cache before each run (root); the programs are then read
+#       back, so that only the images are cold
 #
 # Cases: nofat fat frag onedir large format prealloc; all unless given.
 # FSCK and MKFS name other builds of exfatprogs than those of the path. ONEDIR
@@ -34,6 +35,9 @@ bin=$dir/bin
 go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/exfattree ./bench/measure
 fsck=${FSCK:-fsck.exfat} mkfs=${MKFS:-mkfs.exfat}
 have() { command -v "$1" >/dev/null; }
+for tool in "$bin/fatkit" "$fsck" "$mkfs" dd; do
+	[ -z "$cold" ] || ! have "$tool" || cold="$cold; cat $(command -v "$tool") >/dev/null"
+done
 
 # image NAME ARGS...: a volume of exfattree's, made once.
 image() {

@@ -102,8 +102,8 @@ func (a *app) cli() *cli.App {
 			"or the volume at an offset card.img@@1M. Nothing needs root, a mount or a loop device.",
 		Description: "Exit codes are the bits of fsck(8): 0 clean or done, 1 errors corrected, " +
 			"4 errors left or request not possible, 8 could not be carried out, 16 usage error, 32 cancelled.",
-		Commands:        commands,
-		Flags:           append(a.commonFlags(), toggle("print the version", "version")),
+		Commands:        append(commands, a.helpCommand()),
+		Flags:           append(a.commonFlags(), toggle("print the version", "version"), cli.HelpFlag),
 		HideVersion:     true, // its -v would take ours
 		Writer:          a.out,
 		ErrWriter:       a.errw,

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func (a *app) check(c *cli.Context) error {
 }
 
 func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
-	o := &checkOptions{dryRun: c.Bool("dry-run"), workers: c.Int("j")}
+	o := &checkOptions{dryRun: c.Bool("dry-run"), workers: min(c.Int("j"), runtime.NumCPU())}
 	var err error
 	if o.mode, err = readMode(c); err != nil {
 		return nil, err

@@ -202,7 +202,7 @@ func synopsis(c *cli.Command) []string {
 func (p *page) flags(flags []cli.Flag) {
 	for _, f := range flags {
 		d, ok := f.(cli.DocGenerationFlag)
-		if !ok {
+		if !ok || f == cli.HelpFlag { // it comes last
 			continue
 		}
 		value, usage := placeholder(d.GetUsage())

@@ -130,6 +130,9 @@ func (r *formatRun) readType(name string) error {
 func (r *formatRun) readOptions(c *cli.Context) error {
 	o := &r.opts
 	o.Label, o.ID = c.String("label"), c.String("id")
+	if c.IsSet("id") && o.ID == "" {
+		return usagef("--id wants a serial or UUID")
+	}
 	o.Features, o.VolumeGUID = c.String("features"), c.String("uuid")
 	for name, to := range map[string]*int64{"cluster-size": &o.ClusterSize, "sector-size": &o.SectorSize, "align": &o.Align} {
 		n, err := size(c, name)

@@ -109,7 +109,7 @@ func (a *app) preallocOptions(c *cli.Context) (*preallocRun, error) {
 		if c.Int("j") < 1 {
 			return nil, usagef("-j wants a number from 1")
 		}
-		runtime.GOMAXPROCS(c.Int("j"))
+		runtime.GOMAXPROCS(min(c.Int("j"), runtime.NumCPU()))
 	}
 	return r, nil
 }

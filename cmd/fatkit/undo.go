@@ -30,6 +30,7 @@ func (a *app) undoCommand() *cli.Command {
 		ArgsUsage: "IMAGE",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "undo", Usage: "the undo log is `FILE`", DefaultText: "IMAGE" + undoSuffix},
+			toggle("restore although the image was changed since: that is lost where the run had written", "force", "f"),
 		},
 		Action: a.undo,
 	}
@@ -43,10 +44,10 @@ func (a *app) undo(c *cli.Context) error {
 	if c.IsSet("undo") && c.String("undo") == "" {
 		return usagef("--undo wants a file name")
 	}
-	return about(name, a.undoImage(c.Context, name, c.String("undo")))
+	return about(name, a.undoImage(c.Context, name, c.String("undo"), c.Bool("force")))
 }
 
-func (a *app) undoImage(ctx context.Context, name, log string) (err error) {
+func (a *app) undoImage(ctx context.Context, name, log string, force bool) (err error) {
 	im, err := a.open(name, dev.OpenOptions{Write: true})
 	if err != nil {
 		return err
@@ -65,7 +66,11 @@ func (a *app) undoImage(ctx context.Context, name, log string) (err error) {
 			return err
 		}
 	}
-	info, err = dev.ApplyUndo(ctx, j, im.file)
+	apply := dev.ApplyUndo
+	if force {
+		apply = dev.ForceUndo
+	}
+	info, err = apply(ctx, j, im.file)
 	if errors.Is(err, fs.ErrNotExist) && log == "" {
 		return fmt.Errorf("%w: there is nothing to undo: no log %s", vol.ErrRequest, j.Name())
 	}
@@ -84,7 +89,7 @@ func (a *app) printUndo(d undoDoc, state dev.UndoState) {
 		a.printJSON(d)
 	case a.quiet:
 	case state == dev.UndoIncomplete:
-		a.printf("%s: the run had not changed anything yet; its log is removed\n", printable(d.Image))
+		a.printf("%s: nothing to take back: the run had not begun to write, or was done; its log is removed\n", printable(d.Image))
 	default:
 		a.printf("%s: taken back: %s\n", printable(d.Image), printable(d.Label))
 		if a.verbose {

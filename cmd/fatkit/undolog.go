@@ -44,8 +44,12 @@ const undoSuffix = ".fatkit-undo"
 func (a *app) journal(path string, block bool, explicit string) (dev.Journal, error) {
 	if explicit != "" {
 		// A log is removed in the end, and nobody wants that of /dev/null.
-		if fi, err := os.Stat(explicit); err == nil && !fi.Mode().IsRegular() {
+		fi, err := os.Stat(explicit)
+		if err == nil && !fi.Mode().IsRegular() {
 			return nil, usagef("--undo %s: it is no regular file", explicit)
+		}
+		if image, e := os.Stat(path); err == nil && e == nil && os.SameFile(fi, image) {
+			return nil, usagef("--undo %s: that is the image itself", explicit)
 		}
 		return dev.FileJournal(explicit), nil
 	}
@@ -53,7 +57,7 @@ func (a *app) journal(path string, block bool, explicit string) (dev.Journal, er
 		path = direct
 	}
 	if !block {
-		return dev.FileJournal(path + undoSuffix), nil
+		return besideJournal(path + undoSuffix)
 	}
 	state := a.getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
@@ -65,6 +69,14 @@ func (a *app) journal(path string, block bool, explicit string) (dev.Journal, er
 	}
 	name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimPrefix(path, "/dev/"))
 	return stateJournal{dev.FileJournal(filepath.Join(state, "fatkit", name+undoSuffix))}, nil
+}
+
+// besideJournal is the undo log of that name, if what has it may be one.
+func besideJournal(name string) (dev.Journal, error) {
+	if fi, err := os.Lstat(name); err == nil && !fi.Mode().IsRegular() {
+		return nil, requestf("%s is no regular file, but where the undo log goes; remove it, or name another place with --undo", name)
+	}
+	return dev.FileJournal(name), nil
 }
 
 // stateJournal is an undo log in a directory that may have to be made first.
@@ -132,9 +144,18 @@ func (a *app) reportUndo(im *image, j dev.Journal) {
 		a.note("%s: a run (%s) was interrupted while it wrote; what follows is the state it left.\n"+
 			"fatkit: \"fatkit undo %s\" restores the state before it, and so does any command that writes.",
 			im.arg, printable(info.Label), shellWord(im.arg))
+	case info.State == dev.UndoStale && info.Cut:
+		a.note("%v", changedSince(im, j, info))
 	case info.State == dev.UndoDamaged:
 		a.note("%s: %v", j.Name(), info.State.Err())
 	}
+}
+
+// changedSince says that an interrupted run cannot simply be taken back: a system
+// that mounted the image since, or another tool, has written to the same places.
+func changedSince(im *image, j dev.Journal, info dev.UndoInfo) error {
+	return fmt.Errorf("%s: a run (%s) was interrupted while it wrote, and then %w: \"fatkit undo --force %s\" puts back what the log holds, over what was written since; to go on with the image as it is, remove %s and check it",
+		im.arg, printable(info.Label), dev.ErrUndoStale, shellWord(im.arg), j.Name())
 }
 
 // settleUndo does what an undo log found beside an image calls for before
@@ -153,13 +174,16 @@ func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict b
 		if err := unfinished(j); err != nil {
 			return err
 		}
-		a.note("%s: removing %s: its run was stopped before it changed anything", im.arg, j.Name())
+		a.note("%s: removing %s: its run had not begun to write, or was done", im.arg, j.Name())
 		return j.Remove()
 	case dev.UndoArmed:
 		a.note("%s: a run (%s) was interrupted while it wrote; restoring the state before it from %s", im.arg, printable(info.Label), j.Name())
 		_, err := dev.ApplyUndo(ctx, j, im.file)
 		return a.tolerate(err)
 	case dev.UndoFinished, dev.UndoStale:
+		if info.Cut {
+			return changedSince(im, j, info)
+		}
 		if strict {
 			return kept(im, j)
 		}

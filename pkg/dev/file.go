@@ -35,10 +35,11 @@ type File struct {
 	size    int64
 	lim     Limits
 	block   bool
-	advise  int64       // largest range, in bytes, that one advice covers whole
-	noPunch atomic.Bool // the file system below cannot punch holes
-	noZero  atomic.Bool // it cannot zero a range by itself either
-	newborn atomic.Bool // the directory entry is not durable yet
+	advise  int64        // largest range, in bytes, that one advice covers whole
+	ahead   atomic.Int64 // where the last advice ended
+	noPunch atomic.Bool  // the file system below cannot punch holes
+	noZero  atomic.Bool  // it cannot zero a range by itself either
+	newborn atomic.Bool  // the directory entry is not durable yet
 	holes   holeCache
 }
 

@@ -77,8 +77,17 @@ func (f *File) NextData(off int64) Range {
 
 // Readahead tells the system to fetch r. Linux cuts one advice off at the
 // larger of ra_pages and io_pages, hence the steps.
+//
+// Of an image file, long pieces that follow one another are left to the page
+// cache once the first is on its way: it notices, reads ahead as far as the disk
+// below says, and takes large folios for that, which it does not for an advice.
+// A cold mount-scan of a bitmap of 256 MiB takes a quarter less time like this.
 func (f *File) Readahead(r Range) {
 	r = r.Intersect(Range{Len: f.size})
+	follows := f.ahead.Swap(r.End()) == r.Off && r.Off > 0
+	if follows && !f.block && r.Len >= fileReadahead {
+		return
+	}
 	for r.Len = min(r.Len, maxAdvice); !r.Empty(); {
 		step := min(r.Len, f.advise)
 		adviseRead(f.f, Range{Off: r.Off, Len: step})

@@ -105,6 +105,11 @@ func (c *commit) logged() (err error) {
 	if len(c.plan) == 0 { // nothing differs
 		return c.undo.discard()
 	}
+	// What the log says was there must be there after a power cut, too: somebody
+	// may have written below the transaction.
+	if err := c.t.base.Sync(); err != nil {
+		return errors.Join(err, c.undo.discard())
+	}
 	if err := c.undo.arm(); err != nil {
 		return errors.Join(err, c.undo.discard())
 	}

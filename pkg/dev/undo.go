@@ -14,7 +14,7 @@ import (
 //
 //	   0  header, one sector of 512 bytes, written last: all zeros until then
 //	        0   8  magic "FATKITUN"
-//	        8   4  version, 1
+//	        8   4  version, 2
 //	       12   4  length of the label, at most 256
 //	       16   8  size of the image
 //	       24   8  number of records
@@ -38,13 +38,16 @@ import (
 //	        8   8  length
 //	       16   4  kind: 1 data, the payload follows; 2 zeros, no payload
 //	       20   4  checksum of the payload; 0 for zeros
-//	       24   4  checksum of what the commit writes there
+//	       24   4  checksum of the checksums that follow the payload
 //	       28   4  checksum of the 28 bytes before
 //	       32   length bytes of payload, at most 1 MiB: the old contents
+//	         4  for each 512 bytes of the range, the last of which may be fewer:
+//	            checksum of what the commit writes there; a range of zeros is of
+//	            64 MiB at most
 //
 // Life of a log: records are written and synced while the header is zeros
 // (incomplete: the image is untouched); the header is written and synced
-// (armed: the image may hold old, new and torn blocks); the image is written
+// (armed: the image may hold old and new sectors); the image is written
 // and synced; then the mark is written and synced (finished, kept), or the
 // header is zeroed and synced and the log removed. Header and mark are a
 // sector each because a power cut leaves a sector either old or new, and the
@@ -54,11 +57,12 @@ import (
 const (
 	undoMagic    = "FATKITUN"
 	undoMark     = "FATKITOK"
-	undoVersion  = 1
+	undoVersion  = 2
 	undoSector   = 512
 	undoRecords  = 4096
 	undoRecHead  = 32
-	undoPayload  = 1 << 20 // most bytes of a data record
+	undoPayload  = 1 << 20  // most bytes of a data record
+	undoZeros    = 64 << 20 // of one of zeros
 	undoLabel    = 256
 	undoIdentity = 64 << 10
 )
@@ -71,7 +75,8 @@ var (
 	ErrUndoDamaged = errors.New("the undo log is damaged")
 	// ErrUndoForeign: the log belongs to another image.
 	ErrUndoForeign = errors.New("the undo log does not belong to this image")
-	// ErrUndoStale: the image was changed after the run that a kept log undoes.
+	// ErrUndoStale: the image was changed by something else after the run that
+	// the log undoes, whether that was finished or interrupted.
 	ErrUndoStale = errors.New("the image was changed since the undo log was written")
 	// ErrUndoLeft: a commit or an undo is done and durable, but its log, which
 	// can undo nothing any more, could not be removed.
@@ -150,6 +155,7 @@ func (s UndoState) Err() error {
 // own words: of a damaged one they may be missing.
 type UndoInfo struct {
 	State  UndoState
+	Cut    bool   // the run was interrupted, also where the log is stale
 	Label  string // who wrote it
 	Blocks int    // records
 	Bytes  int64  // bytes of the image that it restores
@@ -168,8 +174,9 @@ type undoHeader struct {
 // undoRecord is the header of a record in memory.
 type undoRecord struct {
 	Range
-	zero     bool
-	old, new uint32 // checksums
+	zero bool
+	old  uint32 // checksum of what was there
+	sums uint32 // checksum of those of what is going to be there
 }
 
 // crc continues the checksum sum with p.
@@ -251,7 +258,7 @@ func (r undoRecord) encode(b []byte) {
 	}
 	binary.LittleEndian.PutUint32(b[16:], kind)
 	binary.LittleEndian.PutUint32(b[20:], r.old)
-	binary.LittleEndian.PutUint32(b[24:], r.new)
+	binary.LittleEndian.PutUint32(b[24:], r.sums)
 	binary.LittleEndian.PutUint32(b[28:], crc(0, b[:28]))
 }
 
@@ -262,17 +269,38 @@ func decodeRecord(b []byte) (r undoRecord, ok bool) {
 	kind := binary.LittleEndian.Uint32(b[16:])
 	r.zero = kind == 2
 	r.old = binary.LittleEndian.Uint32(b[20:])
-	r.new = binary.LittleEndian.Uint32(b[24:])
+	r.sums = binary.LittleEndian.Uint32(b[24:])
 	ok = binary.LittleEndian.Uint32(b[28:]) == crc(0, b[:28]) &&
-		(kind == 2 || kind == 1 && r.Len <= undoPayload) &&
+		(kind == 2 && r.Len <= undoZeros || kind == 1 && r.Len <= undoPayload) &&
 		r.Off >= 0 && r.Len > 0
 	return r, ok
 }
 
-// payload is how many bytes follow the header of r.
+// payload is how many bytes of old contents follow the header of r, and
+// sumBytes how many of checksums follow those.
 func (r undoRecord) payload() int64 {
 	if r.zero {
 		return 0
 	}
 	return r.Len
+}
+
+// most is how long r may become.
+func (r undoRecord) most() int64 {
+	if r.zero {
+		return undoZeros
+	}
+	return undoPayload
+}
+
+func (r undoRecord) sumBytes() int64 { return (r.Len + undoSector - 1) / undoSector * 4 }
+
+// sumSectors appends the checksums of the sectors of b.
+func sumSectors(sums, b []byte) []byte {
+	for len(b) > 0 {
+		n := min(len(b), undoSector)
+		sums = binary.LittleEndian.AppendUint32(sums, crc(0, b[:n]))
+		b = b[n:]
+	}
+	return sums
 }

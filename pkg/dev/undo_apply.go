@@ -32,12 +32,23 @@ func InspectUndo(j Journal, d Device) (UndoInfo, error) {
 // The log is removed when the restored image is durable, so ApplyUndo can be
 // interrupted, by ctx, an error or a power cut, and be called again.
 func ApplyUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
+	return applyUndo(ctx, j, d, false)
+}
+
+// ForceUndo is ApplyUndo that also applies a stale log: what was written since to
+// the places that it restores is lost, and what was written elsewhere may make no
+// sense any more.
+func ForceUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
+	return applyUndo(ctx, j, d, true)
+}
+
+func applyUndo(ctx context.Context, j Journal, d Device, force bool) (UndoInfo, error) {
 	lf, err := j.Open()
 	if err != nil {
 		return UndoInfo{}, &Error{Op: "open undo log", Path: j.Name(), Err: err}
 	}
 	u := undoReader{lf: lf, name: j.Name()}
-	if err := u.apply(ctx, j, d); err != nil {
+	if err := u.apply(ctx, j, d, force); err != nil {
 		_ = lf.Close()
 		return u.info, err
 	}
@@ -48,11 +59,11 @@ func ApplyUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 }
 
 // apply leaves a log that can be removed.
-func (u *undoReader) apply(ctx context.Context, j Journal, d Device) error {
+func (u *undoReader) apply(ctx context.Context, j Journal, d Device, force bool) error {
 	if err := u.verify(ctx, d); err != nil {
 		return err
 	}
-	if err := u.info.State.Err(); err != nil {
+	if err := u.info.State.Err(); err != nil && !(force && u.info.State == UndoStale) {
 		return &Error{Op: "undo", Path: u.name, Err: err}
 	}
 	if u.info.State == UndoIncomplete {
@@ -61,7 +72,7 @@ func (u *undoReader) apply(ctx context.Context, j Journal, d Device) error {
 	if d.Limits().ReadOnly {
 		return &Error{Op: "undo", Err: ErrReadOnly}
 	}
-	if u.info.State == UndoFinished {
+	if !u.info.Cut {
 		// From the first write on the image is neither old nor new, so the
 		// log must stop saying that it is new.
 		if err := u.rearm(); err != nil {

@@ -43,9 +43,11 @@ func mend(b []byte) []byte {
 			n = int(min(binary.LittleEndian.Uint64(b[at+8:]), uint64(len(b)-at-32)))
 		}
 		binary.LittleEndian.PutUint32(b[at+20:], crc32.Checksum(b[at+32:at+32+n], table))
+		sums := sumsLen(b[at:], len(b)-at-32-n)
+		binary.LittleEndian.PutUint32(b[at+24:], crc32.Checksum(b[at+32+n:at+32+n+sums], table))
 		binary.LittleEndian.PutUint32(b[at+28:], crc32.Checksum(b[at:at+28], table))
 		sum = crc32.Update(sum, table, b[at:at+28])
-		at += 32 + n
+		at += 32 + n + sums
 	}
 	binary.LittleEndian.PutUint32(b[40:], sum)
 	binary.LittleEndian.PutUint32(b[508:], crc32.Checksum(b[:508], table))
@@ -57,8 +59,32 @@ func mend(b []byte) []byte {
 }
 
 // record is one of a log made by hand, its checksums missing.
+// sumsLen is how many bytes of checksums the record at b has, at most left.
+func sumsLen(b []byte, left int) int {
+	n := binary.LittleEndian.Uint64(b[8:])
+	if n > 1<<40 {
+		return left
+	}
+	return int(min((n+511)/512*4, uint64(left)))
+}
+
+// seen makes the checksums of a record of zeros those of what the image holds.
+func seen(r []byte, image []byte) []byte {
+	at, n := binary.LittleEndian.Uint64(r), binary.LittleEndian.Uint64(r[8:])
+	sums := r[len(r)-int((n+511)/512*4):]
+	for ; n > 0; sums = sums[4:] {
+		step := min(n, 512)
+		binary.LittleEndian.PutUint32(sums, crc32.Checksum(image[at:at+step], crc32.MakeTable(crc32.Castagnoli)))
+		at, n = at+step, n-step
+	}
+	return r
+}
+
 func record(off, n int64, kind uint32, payload int) []byte {
 	b := make([]byte, 32+payload)
+	if n > 0 && n < 1<<20 {
+		b = append(b, make([]byte, (n+511)/512*4)...)
+	}
 	binary.LittleEndian.PutUint64(b[0:], uint64(off))
 	binary.LittleEndian.PutUint64(b[8:], uint64(n))
 	binary.LittleEndian.PutUint32(b[16:], kind)
@@ -75,7 +101,7 @@ func TestUndoHostile(t *testing.T) {
 		spoil   func(b []byte) []byte
 		want    dev.UndoState
 	}{
-		{"good", [][]byte{record(80_000, 100, 1, 100), record(80_100, 19_900, 2, 0)}, nil, dev.UndoArmed},
+		{"good", [][]byte{seen(record(80_000, 100, 1, 100), image.b), seen(record(80_100, 19_900, 2, 0), image.b)}, nil, dev.UndoArmed},
 		{"empty", nil, nil, dev.UndoArmed},
 		{"behind the end", [][]byte{record(80_000, 20_001, 2, 0)}, nil, dev.UndoDamaged},
 		{"negative offset", [][]byte{record(-1, 10, 2, 0)}, nil, dev.UndoDamaged},
@@ -98,7 +124,7 @@ func TestUndoHostile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := make([]byte, 4096)
-			copy(b, "FATKITUN\x01")
+			copy(b, "FATKITUN\x02")
 			for _, r := range tt.records {
 				b = append(b, r...)
 			}

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // undoReader reads a log that may be anything.
@@ -50,16 +52,16 @@ func (u *undoReader) open() error {
 }
 
 // each calls fn for every record, in order, with its old contents (nil for
-// zeros), which it may not keep. It fails with ErrUndoDamaged where the log
+// zeros) and the checksums of the new ones, which it may not keep. It fails with ErrUndoDamaged where the log
 // does not hold what the header promises, before fn sees it; that records are
 // in order and inside the image is certain in fn.
-func (u *undoReader) each(fn func(undoRecord, []byte) error) error {
+func (u *undoReader) each(fn func(rec undoRecord, old, sums []byte) error) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(u.lf, undoRecords, u.head.length-undoRecords), 256<<10)
 	left := u.head.length - undoRecords
 	var sum uint32
 	var end int64 // of the record before
 	var head [undoRecHead]byte
-	var payload []byte
+	var payload, sums []byte
 	for range u.head.records {
 		if left -= undoRecHead; left < 0 {
 			return u.damaged()
@@ -69,11 +71,11 @@ func (u *undoReader) each(fn func(undoRecord, []byte) error) error {
 		}
 		sum = addRecord(sum, head[:])
 		rec, ok := decodeRecord(head[:])
-		if !ok || rec.Off < end || CheckRange("undo", rec.Range, u.head.imageSize) != nil || rec.payload() > left {
+		if !ok || rec.Off < end || CheckRange("undo", rec.Range, u.head.imageSize) != nil || rec.payload()+rec.sumBytes() > left {
 			return u.damaged()
 		}
 		end = rec.End()
-		left -= rec.payload()
+		left -= rec.payload() + rec.sumBytes()
 		var old []byte
 		if !rec.zero {
 			if int64(cap(payload)) < rec.Len {
@@ -84,10 +86,14 @@ func (u *undoReader) each(fn func(undoRecord, []byte) error) error {
 				return u.fail(err)
 			}
 		}
-		if crc(0, old) != rec.old {
+		sums = slices.Grow(sums[:0], int(rec.sumBytes()))[:rec.sumBytes()] // no more than the log holds
+		if _, err := io.ReadFull(in, sums); err != nil {
+			return u.fail(err)
+		}
+		if crc(0, old) != rec.old || crc(0, sums) != rec.sums {
 			return u.damaged()
 		}
-		if err := fn(rec, old); err != nil {
+		if err := fn(rec, old, sums); err != nil {
 			return err
 		}
 	}
@@ -114,19 +120,19 @@ func (u *undoReader) verify(ctx context.Context, d Device) error {
 		return err
 	}
 	stale := false
-	u.info.Bytes = 0
+	u.info.Bytes, u.info.Cut = 0, u.info.State == UndoArmed
 	buf := make([]byte, 64<<10)
-	err = u.each(func(rec undoRecord, old []byte) error {
+	err = u.each(func(rec undoRecord, old, sums []byte) error {
 		if err := cancelled(ctx, "undo"); err != nil {
 			return err
 		}
 		u.info.Bytes += rec.Len
 		overlay(first, rec, old)
-		if u.info.State != UndoFinished || stale {
+		if u.info.State == UndoForeign || stale {
 			return nil
 		}
-		sum, err := sumDevice(ctx, d, rec.Range, buf)
-		stale = sum != rec.new
+		left, err := u.left(ctx, d, rec, old, sums, buf)
+		stale = !left
 		return err
 	})
 	switch {
@@ -141,6 +147,35 @@ func (u *undoReader) verify(ctx context.Context, d Device) error {
 		u.info.State = UndoStale
 	}
 	return nil
+}
+
+// left tells whether d holds in the range of rec what the run left there: of one
+// that was finished what it wrote, of one that was cut short that or what had been
+// there, sector by sector. What is neither was written by somebody else.
+func (u *undoReader) left(ctx context.Context, d Device, rec undoRecord, old, sums, buf []byte) (bool, error) {
+	for r := rec.Range; r.Len > 0; {
+		if err := cancelled(ctx, "undo"); err != nil {
+			return false, err
+		}
+		p := buf[:min(int64(len(buf)), r.Len)]
+		if _, err := d.ReadAt(p, r.Off); err != nil {
+			return false, err
+		}
+		r = Range{r.Off + int64(len(p)), r.Len - int64(len(p))}
+		for len(p) > 0 {
+			n := min(len(p), undoSector)
+			was := AllZero(p[:n])
+			if !rec.zero {
+				was = bytes.Equal(p[:n], old[:n])
+				old = old[n:]
+			}
+			if !(u.info.Cut && was) && crc(0, p[:n]) != binary.LittleEndian.Uint32(sums) {
+				return false, nil
+			}
+			p, sums = p[n:], sums[4:]
+		}
+	}
+	return true, nil
 }
 
 // overlay puts what rec restores of the image's first bytes into first.
@@ -175,7 +210,7 @@ func sumDevice(ctx context.Context, d Device, r Range, buf []byte) (uint32, erro
 
 // restore writes the old contents of every record to d and syncs it.
 func (u *undoReader) restore(ctx context.Context, d Device) error {
-	err := u.each(func(rec undoRecord, old []byte) error {
+	err := u.each(func(rec undoRecord, old, _ []byte) error {
 		if err := cancelled(ctx, "undo"); err != nil {
 			return err
 		}

@@ -17,7 +17,8 @@ type undoWriter struct {
 	buf    []byte // records not written yet
 	at     int64  // where buf goes in the log
 	rec    undoRecord
-	start  int // of the open record in buf
+	sums   []byte // of the open record
+	start  int    // of it in buf
 }
 
 // createUndo makes a log for the image d, whose contents are the old ones.
@@ -40,11 +41,12 @@ func createUndo(j Journal, d Device, label string) (*undoWriter, error) {
 }
 
 // keep records that the bytes from off held old, or zeros if old is nil, and
-// are going to hold new. Offsets ascend; len(new) is at most undoPayload.
+// are going to hold new. Offsets ascend; len(new) is at most undoPayload, and a
+// multiple of a sector unless nothing follows that joins it.
 func (w *undoWriter) keep(off int64, old, new []byte) error {
 	n := int64(len(new))
 	joins := w.rec.Len > 0 && w.rec.End() == off && w.rec.zero == (old == nil) &&
-		(w.rec.zero || w.rec.Len+n <= undoPayload)
+		w.rec.Len+n <= w.rec.most() && w.rec.Len%undoSector == 0
 	if !joins {
 		if err := w.closeRecord(); err != nil {
 			return err
@@ -55,7 +57,7 @@ func (w *undoWriter) keep(off int64, old, new []byte) error {
 	}
 	w.rec.Len += n
 	w.rec.old = crc(w.rec.old, old)
-	w.rec.new = crc(w.rec.new, new)
+	w.sums = sumSectors(w.sums, new)
 	w.buf = append(w.buf, old...)
 	return nil
 }
@@ -66,7 +68,10 @@ func (w *undoWriter) closeRecord() error {
 		return nil
 	}
 	h := w.buf[w.start : w.start+undoRecHead]
+	w.rec.sums = crc(0, w.sums)
 	w.rec.encode(h)
+	w.buf = append(w.buf, w.sums...)
+	w.sums = w.sums[:0]
 	w.head.sum = addRecord(w.head.sum, h)
 	w.head.records++
 	w.rec = undoRecord{}
@@ -136,7 +141,7 @@ func (w *undoWriter) restore(ctx context.Context, d Device) error {
 	v := undoReader{lf: w.lf, name: w.j.Name()}
 	err := v.open()
 	if err == nil {
-		err = v.each(func(undoRecord, []byte) error { return nil })
+		err = v.each(func(undoRecord, []byte, []byte) error { return nil })
 	}
 	if err == nil {
 		err = v.restore(ctx, d)

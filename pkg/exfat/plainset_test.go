@@ -86,3 +86,51 @@ func TestPlainSets(t *testing.T) {
 		alike(t, l.m, seed)
 	}
 }
+
+// TestManyDirectories: what a check finds does not depend on how many work at
+// it, in a tree whose directories are scanned while others are taken in.
+func TestManyDirectories(t *testing.T) {
+	l := newLab(t, "4k")
+	l.dir("/T", l.run(6), noFat)
+	for i := range 150 {
+		dir := fmt.Sprintf("/T/D%03d", i)
+		l.dir(dir, l.run(1), noFat*byte(i%2))
+		for k := range 2 {
+			l.file(fmt.Sprintf("%s/F%d.BIN", dir, k), l.every(1+k, 2), noFat*byte(1-k))
+		}
+	}
+	l.count()
+	if res := fsck(t, l.m, nil); len(res.Outcomes) > 0 || res.Stats.Directories < 150 {
+		report(t, res)
+		t.Fatal(res.Stats)
+	}
+	alike(t, l.m, "sound")
+	for seed := range seeds(t, 40) {
+		rnd := rand.New(rand.NewPCG(uint64(seed), 5))
+		c := l.clone(t)
+		for range 1 + rnd.IntN(30) {
+			n := c.node(fmt.Sprintf("/T/D%03d", rnd.IntN(150)))
+			off := n.slots[rnd.IntN(len(n.slots))] + int64(rnd.IntN(32))
+			if rnd.IntN(3) > 0 {
+				off = c.offset(n.start) + int64(rnd.IntN(6*32))
+			}
+			c.put(off, c.get(off)^1<<rnd.IntN(8))
+		}
+		alike(t, c.m, seed)
+		var first []string
+		for _, workers := range []int{1, 2, 9} {
+			res, err := vol.Fsck(context.Background(), c.m, Driver(), vol.CheckOptions{Workers: workers}, nil, nil)
+			must(t, err)
+			var got []string
+			for _, o := range res.Outcomes {
+				got = append(got, fmt.Sprint(line(o), o.Loc, o.Related))
+			}
+			if first == nil {
+				first = got
+			}
+			if !slices.Equal(got, first) {
+				t.Errorf("%d: with %d workers %q, with one %q", seed, workers, got, first)
+			}
+		}
+	}
+}

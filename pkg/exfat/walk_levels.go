@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -15,7 +16,7 @@ func (w *walk) runLevels(ctx context.Context) error {
 	for len(w.level) > 0 {
 		level := w.level
 		w.level = nil
-		slices.SortFunc(level, func(a, b int32) int { return int(int64(w.dirs[a].start) - int64(w.dirs[b].start)) })
+		slices.SortFunc(level, func(a, b int32) int { return cmp.Compare(w.dirs[a].start, w.dirs[b].start) })
 		if err := w.runLevel(ctx, level); err != nil {
 			return err
 		}
