@@ -98,7 +98,7 @@ What would be repaired, and what is wrong, as data:
 		"prealloc": {
 			description: `Reserves the range from offset to offset plus length in each file, as fallocate(1) does; what is in the file stays. All files are one change: they all get their space, or none does. New clusters are chosen to make the fewest extents, and read as zeros unless --fill none says otherwise.
 
-FAT and exFAT have no space beyond the end of a file, so it grows to the end of the range, and --keep-size is refused where it would need more clusters. On exFAT the new part reads as zeros because it does not count as valid; nothing is written there unless --valid all says so.`,
+FAT and exFAT have no space beyond the end of a file, so it grows to the end of the range, and --keep-size is refused where it would need more clusters. On exFAT the new part reads as zeros because it does not count as valid; nothing is written there unless --valid all says so. F2FS reserves: blocks count and read as zeros, and get their places when they are written; --keep-size reserves beyond the end as well. With --contiguous or --valid all a file gets real blocks in whole sections, in one run or in as few as there are, and is pinned: the kernel leaves it where it is. That takes a file that has no blocks yet or is pinned already. A volume that was not unmounted is refused.`,
 			examples: `One contiguous file on an erase block boundary, and many files of a list in which a tab parts length and path:
 
   fatkit prealloc --create --contiguous --align 4M -l 1G card.img DCIM/CLIP0001.MP4
@@ -106,7 +106,7 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
 			also: []string{"fallocate(1)"},
 		},
 		"zero": {
-			description: `The range of a file stays allocated. With --free all free clusters read as zeros afterwards: the image compresses better, and what was deleted is gone. That is refused on a volume that a check finds errors on, and cannot be undone.`,
+			description: `The range of a file stays allocated. With --free all free clusters read as zeros afterwards: the image compresses better, and what was deleted is gone. That is refused on a volume that a check finds errors on, and cannot be undone. On F2FS blocks in the range become reservations, and are given back run by run; only what is zeroed in part is written anew. Pinned, compressed and sealed files are refused.`,
 			examples: `Before an image is compressed:
 
   fatkit zero --free --slack card.img`,

@@ -121,7 +121,7 @@ func (r *formatRun) noLeftover() error {
 }
 
 func (r *formatRun) noLog(explicit string) error {
-	j, err := r.a.journal(r.place.path, false, explicit)
+	j, err := fileJournal(r.place.path, explicit)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (a *app) describeImage(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	if j, err := a.journal(im.file.Path(), im.file.IsBlock(), ""); err == nil {
+	if j, err := a.journal(im, ""); err == nil {
 		a.reportUndo(im, j)
 	}
 	regions, err := a.regions(im)

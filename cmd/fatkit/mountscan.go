@@ -98,7 +98,7 @@ func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	if j, err := a.journal(im.file.Path(), im.file.IsBlock(), ""); err == nil {
+	if j, err := a.journal(im, ""); err == nil {
 		a.reportUndo(im, j)
 	}
 	regions, err := a.regions(im)

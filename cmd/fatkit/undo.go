@@ -53,7 +53,7 @@ func (a *app) undoImage(ctx context.Context, name, log string, force bool) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	j, err := a.journal(im.file.Path(), im.file.IsBlock(), log)
+	j, err := a.journal(im, log)
 	if err != nil {
 		return err
 	}

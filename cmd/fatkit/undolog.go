@@ -38,10 +38,19 @@ func readUndoFlags(c *cli.Context) (undoFlags, error) {
 // undoSuffix is what the name of an undo log ends in.
 const undoSuffix = ".fatkit-undo"
 
-// journal is the undo log of the image path: beside it or, for a block device,
-// which has no place beside it that survives a reboot, among the user's state.
-// Links are followed, so that a log is found whatever name the image is given.
-func (a *app) journal(path string, block bool, explicit string) (dev.Journal, error) {
+// journal is the undo log of an open image: that which --undo names, or beside the
+// image or, for a block device, which has no place beside it that survives a
+// reboot, among the user's state.
+func (a *app) journal(im *image, explicit string) (dev.Journal, error) {
+	if explicit != "" || !im.file.IsBlock() {
+		return fileJournal(im.file.Path(), explicit)
+	}
+	return a.deviceJournal(im.file.Path(), im.file)
+}
+
+// fileJournal is the undo log of the image file at path. Links are followed, so
+// that a log is found whatever name the image is given.
+func fileJournal(path, explicit string) (dev.Journal, error) {
 	if explicit != "" {
 		// A log is removed in the end, and nobody wants that of /dev/null.
 		fi, err := os.Stat(explicit)
@@ -56,38 +65,11 @@ func (a *app) journal(path string, block bool, explicit string) (dev.Journal, er
 	if direct, err := filepath.EvalSymlinks(path); err == nil {
 		path = direct
 	}
-	if !block {
-		return besideJournal(path + undoSuffix)
-	}
-	state := a.getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home := a.getenv("HOME")
-		if home == "" {
-			return nil, usagef("neither XDG_STATE_HOME nor HOME is set, so there is no place for the undo log: name one with --undo")
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimPrefix(path, "/dev/"))
-	return stateJournal{dev.FileJournal(filepath.Join(state, "fatkit", name+undoSuffix))}, nil
-}
-
-// besideJournal is the undo log of that name, if what has it may be one.
-func besideJournal(name string) (dev.Journal, error) {
+	name := path + undoSuffix
 	if fi, err := os.Lstat(name); err == nil && !fi.Mode().IsRegular() {
 		return nil, requestf("%s is no regular file, but where the undo log goes; remove it, or name another place with --undo", name)
 	}
 	return dev.FileJournal(name), nil
-}
-
-// stateJournal is an undo log in a directory that may have to be made first.
-type stateJournal struct{ dev.Journal }
-
-// Create makes the directory, for its owner only, and the log.
-func (j stateJournal) Create() (dev.LogFile, error) {
-	if err := os.MkdirAll(filepath.Dir(j.Name()), 0o700); err != nil {
-		return nil, err
-	}
-	return j.Journal.Create()
 }
 
 // settle is the undo log of a command on im, after what the logs of runs before
@@ -97,7 +79,7 @@ func (j stateJournal) Create() (dev.LogFile, error) {
 // after that. With strict a kept log that is in the way is an error; else it is
 // one only when there is something to write.
 func (a *app) settle(ctx context.Context, im *image, u undoFlags, writes, strict bool) (dev.Journal, error) {
-	j, err := a.journal(im.file.Path(), im.file.IsBlock(), u.file)
+	j, err := a.journal(im, u.file)
 	if err != nil {
 		if !writes {
 			return nil, nil // there is no place for one, and no need
@@ -105,7 +87,7 @@ func (a *app) settle(ctx context.Context, im *image, u undoFlags, writes, strict
 		return nil, err
 	}
 	if u.file != "" {
-		if usual, err := a.journal(im.file.Path(), im.file.IsBlock(), ""); err == nil && usual.Name() != j.Name() {
+		if usual, err := a.journal(im, ""); err == nil && usual.Name() != j.Name() {
 			if err := a.settleOne(ctx, im, usual, writes, false); err != nil {
 				return nil, err
 			}

@@ -251,18 +251,18 @@ func TestJournalPlace(t *testing.T) {
 	env := map[string]string{}
 	a := newApp(nil, nil, nil, nil)
 	a.getenv = func(name string) string { return env[name] }
-	place := func(path string, block bool, explicit string) string {
+	place := func(path, explicit string) string {
 		t.Helper()
-		j, err := a.journal(path, block, explicit)
+		j, err := fileJournal(path, explicit)
 		if err != nil {
 			return err.Error()
 		}
 		return j.Name()
 	}
-	if got := place(file, false, ""); !strings.HasSuffix(got, "real.img.fatkit-undo") {
+	if got := place(file, ""); !strings.HasSuffix(got, "real.img.fatkit-undo") {
 		t.Error(got)
 	}
-	if got := place(file, false, "else.where"); got != "else.where" {
+	if got := place(file, "else.where"); got != "else.where" {
 		t.Error(got)
 	}
 	if runtime.GOOS != "windows" {
@@ -270,19 +270,57 @@ func TestJournalPlace(t *testing.T) {
 		if err := os.Symlink(file, link); err != nil {
 			t.Fatal(err)
 		}
-		if got := place(link, false, ""); filepath.Base(got) != "real.img.fatkit-undo" {
+		if got := place(link, ""); filepath.Base(got) != "real.img.fatkit-undo" {
 			t.Errorf("through a link: %s", got)
 		}
 	}
-	if got := place("/dev/no-such-sdb", true, ""); !strings.Contains(got, "--undo") {
-		t.Errorf("no home: %s", got)
+	if _, err := a.deviceJournal("/dev/no-such-sdb", dev.NewMem(1<<20)); err == nil || !strings.Contains(err.Error(), "--undo") {
+		t.Errorf("no home: %v", err)
 	}
 	env["HOME"] = filepath.Join(dir, "home")
-	if got := place("/dev/no-such/sdb", true, ""); got != filepath.Join(dir, "home", ".local", "state", "fatkit", "no-such-sdb.fatkit-undo") {
+	if got := deviceLog(t, a, "/dev/no-such/sdb", dev.NewMem(1<<20)); !strings.HasPrefix(got, filepath.Join(dir, "home", ".local", "state", "fatkit", "no-such-sdb-")) {
 		t.Error(got)
 	}
 	env["XDG_STATE_HOME"] = filepath.Join(dir, "state")
-	if got := place("/dev/no-such-sdb", true, ""); got != filepath.Join(dir, "state", "fatkit", "no-such-sdb.fatkit-undo") {
+	if got := deviceLog(t, a, "/dev/no-such-sdb", dev.NewMem(1<<20)); filepath.Dir(got) != filepath.Join(dir, "state", "fatkit") {
 		t.Error(got)
+	}
+}
+
+func deviceLog(t *testing.T, a *app, path string, d dev.Device) string {
+	t.Helper()
+	j, err := a.deviceJournal(path, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.Name()
+}
+
+// TestJournalOfACard: the log of a card is found again when the card comes back under
+// another name, and is not taken for that of another card under its name.
+func TestJournalOfACard(t *testing.T) {
+	env := map[string]string{"XDG_STATE_HOME": filepath.Join(t.TempDir(), "a [b]*")}
+	a := newApp(nil, nil, nil, nil)
+	a.getenv = func(name string) string { return env[name] }
+	card, other := dev.NewMem(1<<20), dev.NewMem(1<<20)
+	if _, err := other.WriteAt([]byte("another"), 30_000); err != nil {
+		t.Fatal(err)
+	}
+	j, err := a.deviceJournal("/dev/sdb", card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn := dev.Begin(card)
+	if _, err := txn.WriteAt([]byte("new"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := txn.Commit(t.Context(), dev.CommitOptions{Undo: j, Keep: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := deviceLog(t, a, "/dev/sdc", card); got != j.Name() {
+		t.Errorf("the log of sdb is %s, found for sdc is %s", j.Name(), got)
+	}
+	if got := deviceLog(t, a, "/dev/sdb", other); got == j.Name() {
+		t.Error("another card has the same log")
 	}
 }

@@ -172,12 +172,7 @@ func (c *checker) reveal(n *endNote, own []setRef) error {
 			own = own[1:]
 			continue
 		}
-		err := c.eachSlot(n.dir, k, 1, func(_ int, e entry) {
-			if e[0] &^= typeInUse; e.isEnd() {
-				e[0] = typeFile &^ typeInUse
-			}
-		})
-		if err != nil {
+		if err := c.removeSlots(n.dir, k, 1); err != nil {
 			return err
 		}
 		k++

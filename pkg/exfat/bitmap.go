@@ -83,6 +83,12 @@ func (b *bitmap) bytesAt(pos, n int64) ([]byte, error) {
 	return b.win.At(off, int(max(1, min(n, p.r.Len-off, dev.WindowLen-off%dev.WindowLen))))
 }
 
+// peek is used for those who may ask at the same time: it keeps nothing.
+func (b *bitmap) peek(c uint32) (bool, error) {
+	one := bitmap{d: b.d, g: b.g, parts: b.parts, in: -1}
+	return one.used(c)
+}
+
 // forget drops what is kept of the bitmap: it was written to.
 func (b *bitmap) forget() { b.in, b.words = -1, nil }
 

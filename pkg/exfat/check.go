@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -28,6 +29,7 @@ type checker struct {
 	sup    specials           // of the root directory
 	bad    tally              // clusters with the bad mark
 	missed tally              // claimed, and marked as free
+	wanted *space.Sparse      // of streams that ran into another: what lies behind that
 	lost   *lostClusters      // marked as used, and not claimed
 	stats  vol.Stats
 

@@ -200,7 +200,7 @@ func specialInjuries() []injury {
 			return spot{path: "/", off: e}
 		}}
 	}
-	return append(labelInjuries(), []injury{
+	return append(append(labelInjuries(), rootMarkInjuries()...), []injury{
 		{slug: "bitmap-none", name: "entry is gone", hit: func(l *lab) spot {
 			l.put(l.special(0x81), 0x01)
 			return spot{path: "/"}

@@ -66,6 +66,9 @@ func setInjuries() []injury {
 		kind("file unused", "/BIG.BIN", 0, 0x05), kind("file as bitmap", "/BIG.BIN", 0, 0x81), kind("file as label", "/HELLO.TXT", 0, 0x83),
 		kind("file as critical", "/BIG.BIN", 0, 0x8D), kind("file as benign", "/BIG.BIN", 0, 0xA5), kind("file as secondary", "/SUB/LEAF.TXT", 0, 0xC5),
 		kind("directory unused", "/SUB", 0, 0x05),
+		kind("file as end", "/BIG.BIN", 0, 0), kind("directory as end", "/SUB", 0, 0), kind("empty file as end", "/EMPTY.DAT", 0, 0),
+		kind("first as end", "/MANY/A.DAT", 0, 0), kind("last as end", "/MANY/I.DAT", 0, 0), kind("with vendor entries as end", "/SUB/V.DAT", 0, 0),
+		kind("stream as end", "/BIG.BIN", 1, 0), kind("name as end", long, 3, 0),
 		kind("stream unused", "/BIG.BIN", 1, 0x40), kind("stream as another", "/BIG.BIN", 1, 0xC8), kind("stream as primary", "/BIG.BIN", 1, 0x80),
 		kind("name as stream", "/BIG.BIN", 2, 0xC0), kind("name unused", long, 3, 0x41), kind("name as vendor", long, 2, 0xE1),
 		{slug: "name-length", name: "short", hit: func(l *lab) spot {
@@ -90,6 +93,7 @@ func setInjuries() []injury {
 		{slug: "unknown-critical", name: "80", hit: func(l *lab) spot {
 			return spot{off: l.append(l.node("/SUB"), append([]byte{0x80}, make([]byte, 31)...))}
 		}},
+		{slug: "unknown-critical", name: "80 before others", also: []string{"lost-clusters"}, gone: []string{"/MANY/B.DAT"}, hit: unknownBeforeOthers},
 		{slug: "unknown-critical", name: "secondaries", peer: peerVendor, hit: func(l *lab) spot {
 			set := newSetOf("/SUB/N", 0x20, 0, nil, 0, 0)
 			for _, k := range []byte{0xC8, 0xE0, 0xC9, 0xC8, 0xC7} {
@@ -159,7 +163,7 @@ func streamInjuries() []injury {
 		info("time-invalid", "zero", "/BIG.BIN", stamp(0)),
 		info("time-invalid", "hundredths", "/BIG.BIN", func(b []byte) { b[20] = 255 }),
 		info("name-flags", "", "/BIG.BIN", func(b []byte) { b[65] = 3 }),
-		info("name-tail", "", "/BIG.BIN", func(b []byte) { b[64+2+2*8] = 0x41 }),
+		nameTail("", false), nameTail("with a wrong checksum", true),
 		info("vendor-guid", "", "/SUB/V.DAT", func(b []byte) { clear(b[98:114]) }),
 	}
 }
@@ -193,6 +197,16 @@ func dirInjuries() []injury {
 				l.put(places[at+k], ghost[32*k:32*k+32]...)
 			}
 			return spot{path: "/SUB/DEEP", off: places[at]}
+		}},
+		{slug: "after-end", name: "leftovers at the mark", fix: fixRemove, hit: func(l *lab) spot {
+			dir := l.node("/SUB/DEEP")
+			off := l.append(dir, newSetOf("/GHOST", 0x20, noFat, []uint32{l.spare(0)}, 5, 5))
+			l.put(off, 0) // its clusters are free
+			return spot{path: "/SUB/DEEP", off: off + 32}
+		}, then: func(l *lab, now *reader) {
+			if _, ok := now.find("/SUB/DEEP/GHOST"); ok {
+				l.t.Error("the ghost has come back")
+			}
 		}},
 		{slug: "after-end", name: "hidden among leftovers", fix: fixReveal, kinds: "32k 4k", hit: func(l *lab) spot {
 			dir := l.node("/SUB/DEEP")

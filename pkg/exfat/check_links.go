@@ -217,7 +217,7 @@ func (c *checker) take(got *tally, n uint32) ([]space.Extent, error) {
 // spare reports whether a cluster may be given to somebody.
 func (c *checker) spare(cl uint32) (bool, error) {
 	used, err := c.bits.used(cl)
-	if err != nil || used || c.walk.claimed.Used(cl-firstCluster) {
+	if err != nil || used || c.walk.claimed.Used(cl-firstCluster) || c.wanted.Used(cl-firstCluster) {
 		return false, err
 	}
 	v, err := c.tab.get(cl)

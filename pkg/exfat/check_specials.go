@@ -39,7 +39,9 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 	if err != nil {
 		return err
 	}
-	if root.unlike() {
+	if unlike, err := root.unlike(); err != nil {
+		return err
+	} else if unlike {
 		r.Found(c.cat.Found("root-unreadable", vol.Location{Path: "/", Cluster: c.g.RootCluster},
 			vol.Detail("none of the %d slots up to its end mark holds an entry that is known", root.end)), nil)
 		return vol.ErrStop
@@ -57,6 +59,7 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 		return err
 	}
 	c.labelsAndGUIDs(r, root, 0)
+	c.rootMarks(r, root)
 	return nil
 }
 
@@ -164,7 +167,7 @@ func (c *checker) slotLoc(slot int32) vol.Location {
 
 // removeSlots marks n slots of a directory as not in use.
 func (c *checker) removeSlots(dir, slot, n int32) error {
-	return c.eachSlot(dir, slot, n, func(_ int, e entry) { e[0] &^= typeInUse })
+	return c.eachSlot(dir, slot, n, func(_ int, e entry) { e.retire() })
 }
 
 // bitmapEntry takes the first bitmap entry; one that is marked as the second
@@ -191,15 +194,17 @@ func (c *checker) upcaseEntry(r *vol.Report, k int32) {
 	c.sup.upcaseSlot = k
 }
 
-// unlike reports whether nothing in a directory is like an entry.
-func (s *dirScan) unlike() bool {
+// unlike reports whether nothing in a directory is like an entry, up to its end
+// mark, and nothing behind that is a whole entry set.
+func (s *dirScan) unlike() (bool, error) {
 	for k := int32(0); k < s.end; k++ {
 		switch s.slot(k).kind() {
 		case typeBitmap, typeUpcase, typeLabel, typeFile, typeGUID:
-			return false
+			return false, nil
 		}
 	}
-	return true
+	hides, err := s.hidesSets()
+	return !hides, err
 }
 
 // labelsAndGUIDs looks at the optional entries of the root from a slot on.

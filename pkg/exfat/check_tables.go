@@ -91,6 +91,16 @@ func (c *checker) findBitmap(r *vol.Report, root *dirScan) error {
 // bestBitmap is the place of the bitmap for which most speaks.
 func (c *checker) bestBitmap(root *dirScan, first, need uint32) (best tablePlace, v vouchers, err error) {
 	ps, err := c.placesOf(first, need)
+	if err != nil {
+		return best, v, err
+	}
+	if len(ps) == 1 {
+		if p, ok, err := c.straightened(ps[0], root); err != nil {
+			return best, v, err
+		} else if ok {
+			ps = []tablePlace{p, ps[0]}
+		}
+	}
 	for _, p := range ps {
 		x, err := c.vouched(p.extents, root)
 		if err != nil {
@@ -101,6 +111,25 @@ func (c *checker) bestBitmap(root *dirScan, first, need uint32) (best tablePlace
 		}
 	}
 	return best, v, err
+}
+
+// straightened is the place of a table in one piece, where its chain, which is
+// whole, leads elsewhere behind the first few clusters, but the FAT has those
+// that follow them as the end of a chain of just the length that is missing, and
+// nobody in the root starts there: one link of the chain was hit.
+func (c *checker) straightened(p tablePlace, root *dirScan) (_ tablePlace, ok bool, err error) {
+	if len(p.extents) < 2 {
+		return p, false, nil
+	}
+	head := p.extents[0]
+	need := uint32(space.Units(p.extents))
+	rest := space.Extent{Start: head.Start + head.Len, Len: need - head.Len}
+	es, ok, err := c.tab.runsOf(rest.Start, rest.Len, nil)
+	if err != nil || !ok || len(es) != 1 || overlaps(rest, root.starts()) {
+		return p, false, err
+	}
+	link := chain{n: head.Len, last: rest.Start - 1, end: endDoubt, stop: p.extents[1].Start}
+	return tablePlace{extents: []space.Extent{{Start: head.Start, Len: need}}, chain: link}, true, nil
 }
 
 // useBitmap makes c.bits of what lies in p.

@@ -21,6 +21,9 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if err := w.unsettled(); err != nil {
 		return err
 	}
+	if err := c.findWanted(); err != nil {
+		return err
+	}
 	c.stats.Files, c.stats.FragmentedFiles, c.stats.FragmentedKnown = w.files, w.fragmented, true
 	c.stats.Directories = uint64(len(w.dirs) - 1)
 	c.stats.BytesRead += w.bytesRead
@@ -81,6 +84,34 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 		maps.Copy(c.usurpers, found)
 	}
 }
+
+// findWanted notes the clusters of streams behind the one in which they ran into
+// another. Nobody has claimed them, and they may be marked as free; but as long
+// as it is not settled whose they are, nothing may be written there.
+func (c *checker) findWanted() error {
+	c.wanted = space.NewSparse(uint64(c.g.Clusters))
+	for i := range c.walk.shared {
+		f := &c.walk.shared[i]
+		left := f.need - min(f.need, f.n)
+		if f.noFat {
+			if left <= c.g.Clusters/wantedPart {
+				c.wanted.SetRunNew(space.Extent{Start: f.stop - firstCluster, Len: left})
+			}
+			continue
+		}
+		for cl := f.stop; left > 0 && c.g.Valid(cl) && c.wanted.SetNew(cl-firstCluster); left-- {
+			var err error
+			if cl, err = c.tab.get(cl); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wantedPart: a run that would have more than this part of the volume, with
+// nothing but its length to speak for it, keeps no room from others.
+const wantedPart = 8
 
 // fatAhead is how much of the FAT is read ahead, in bytes, before anybody asks
 // for it.
@@ -178,6 +209,10 @@ func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent
 		return []string{fixSet}, nil, nil
 	}
 	switch {
+	case f.n > 0 && !f.noFat && c.wanted.Used(f.last-firstCluster):
+		// The end mark would stand in the chain of another stream, too, of
+		// which it is not settled yet what becomes.
+		return nil, nil, nil
 	case f.slug == "empty-with-clusters":
 		return []string{fixClear}, nil, nil
 	case f.slug == "clusters-beyond-length":
@@ -186,7 +221,11 @@ func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent
 			return offers, nil, nil
 		}
 		// Its entry was hit: the length may be what is wrong.
-		if run, err = c.lost.take(c.lost.chain(f.stop, 0)); len(run) > 0 {
+		run, err = c.lost.chain(f.stop, 0)
+		if err == nil && len(run) == 0 && f.isDir {
+			run, err = c.lost.entriesFrom(f.stop)
+		}
+		if run, err = c.lost.take(run, err); len(run) > 0 {
 			offers = []string{fixKeep, fixTruncate}
 		}
 		return offers, run, err
@@ -250,6 +289,11 @@ func (c *checker) fixFault(f *streamFault, run []space.Extent, how string) error
 	case how == fixRejoin:
 		return c.rejoin(f, run)
 	case how == fixKeep:
+		if k := len(run); k > 0 { // it may end in something else than a mark
+			if err := c.tab.set(run[k-1].Start+run[k-1].Len-1, fatEOC); err != nil {
+				return err
+			}
+		}
 		n := uint64(f.n) + space.Units(run)
 		return c.editStream(&f.stream, func(e entry) {
 			e.put64(offDataLength, n*uint64(c.g.ClusterSize))

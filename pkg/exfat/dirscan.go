@@ -27,6 +27,7 @@ type dirScan struct {
 	from    int          // where its share of plain begins
 	said    []plainClaim // and, when it is done, that
 	end     int32        // slot of the end mark, or the first that is not there
+	ended   bool         // there is an end mark
 	streams []stream
 	notes   []setNote
 	ends    []endNote
@@ -113,6 +114,7 @@ func (s *dirScan) look() error {
 // fill reads the directory up to its end mark.
 func (s *dirScan) fill() error {
 	left := s.dirBytes()
+	at := 0 // where the end mark is looked for
 	for _, e := range s.extents {
 		r := s.w.c.g.ClusterRange(e.Start, e.Len)
 		r.Len = min(r.Len, left)
@@ -124,13 +126,11 @@ func (s *dirScan) fill() error {
 				return err
 			}
 			s.read += n
-			for k := from; k < len(s.buf); k += entryLen {
-				if s.buf[k] == typeEnd {
-					s.end = int32(k / entryLen)
-					return nil
-				}
-			}
 			r.Off, r.Len, left = r.Off+n, r.Len-n, left-n
+			var err error
+			if at, err = s.findEnd(at, left > 0); err != nil || s.ended {
+				return err
+			}
 		}
 	}
 	s.end = s.slots()

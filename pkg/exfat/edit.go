@@ -86,6 +86,8 @@ func (c *checker) noteFix(n *setNote) vol.Fix {
 		return edit(c.rehash)
 	case "name-illegal", "name-surrogate", "name-twice":
 		return vol.Always(func() error { return c.rename(n) })
+	case "name-tail":
+		return edit(func(set []byte) { putUnits(set, setUnits(set)) })
 	case "valid-length", "directory-valid":
 		return edit(func(set []byte) { streamOf(set).put64(offValidLength, n.value) })
 	case "directory-length":

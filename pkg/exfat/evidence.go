@@ -51,6 +51,11 @@ func (w *walk) mend(s *stream) error {
 		if ok && !vs[i].sure(s) {
 			continue
 		}
+		if reserved, err := w.hasReserve(s); err != nil {
+			return err
+		} else if ok && reserved {
+			continue
+		}
 		v := vs[i].of(s, w.c.g)
 		fits, err := w.fitting(&v)
 		if err != nil {
@@ -94,10 +99,34 @@ func (w *walk) variants(s *stream) ([]variant, error) {
 	if s.noFat || !whole {
 		vs = append(vs, variant{"no-fat-chain", s.start, s.length, !s.noFat, s.isDir})
 	}
-	if s.valid != s.length && s.valid != 0 {
+	if s.valid == s.length || s.valid == 0 {
+		return vs, nil
+	}
+	reserved, err := w.hasReserve(s)
+	if !reserved {
 		vs = append(vs, variant{lengthSlug(s), s.start, s.valid, s.noFat, s.isDir})
 	}
-	return vs, nil
+	return vs, err
+}
+
+// maxReserve is how many clusters behind what was written are looked at.
+const maxReserve = 1 << 12
+
+// hasReserve reports whether a run has a cluster behind what was written to it
+// that is marked as used and that nobody else has: then its length is no
+// mistake.
+func (w *walk) hasReserve(s *stream) (bool, error) {
+	from, _ := w.c.g.ClustersFor(s.valid)
+	if !s.noFat || s.need > w.c.g.Clusters || from >= s.need {
+		return false, nil
+	}
+	end := min(uint64(s.start)+uint64(s.need), uint64(s.start)+uint64(from)+maxReserve, uint64(w.c.g.Last())+1)
+	for cl := uint64(s.start) + uint64(from); cl < end; cl++ {
+		if used, err := w.c.bits.used(uint32(cl)); err != nil || used && !w.claimed.Used(uint32(cl)-firstCluster) {
+			return used, err
+		}
+	}
+	return false, nil
 }
 
 func lengthSlug(s *stream) string {

@@ -184,6 +184,14 @@ func (e entry) put(first uint32, n uint64) {
 	e.put64(offDataLength, n)
 }
 
+// retire marks an entry as not in use. [exFAT] §6.2.1: types 01h to 7Fh are
+// those of unused entries; 00h is the end mark, which hides all behind it.
+func (e entry) retire() {
+	if e[0] &^= typeInUse; e.isEnd() {
+		e[0] = typeFile &^ typeInUse
+	}
+}
+
 // rotate16 and rotate32 are the steps of the specification's checksums.
 func rotate16(s uint16) uint16 { return s<<15 | s>>1 }
 func rotate32(s uint32) uint32 { return s<<31 | s>>1 }

@@ -215,6 +215,25 @@ func (l *lostClusters) chain(cl, n uint32) ([]space.Extent, error) {
 	return nil, nil
 }
 
+// entriesFrom is the part of a chain from cluster cl on that stays among the lost
+// clusters and holds entries, wherever it goes behind that.
+func (l *lostClusters) entriesFrom(cl uint32) ([]space.Extent, error) {
+	var ch chain
+	for uint64(ch.n) < l.clusters && l.has(cl) && !ch.holds(cl) && l.steps < 4*l.clusters {
+		l.steps++
+		if ok, err := l.c.walk.holdsEntries(cl); err != nil || !ok {
+			return ch.extents, err
+		}
+		ch.add(cl)
+		v, err := l.c.tab.get(cl)
+		if err != nil {
+			return nil, err
+		}
+		cl = v
+	}
+	return ch.extents, nil
+}
+
 func addAlike(m map[uint32][]uint32, n, head uint32) {
 	if len(m[n]) <= maxAlike {
 		m[n] = append(m[n], head)

@@ -102,7 +102,7 @@ func (s *dirScan) plainStream(st entry) (p plainClaim, ok bool) {
 	g := s.w.c.g
 	p = plainClaim{length: st.length(), valid: st.valid(), start: st.first(), noFat: st.noFatChain()}
 	if p.length == 0 {
-		return p, p.start == 0 && p.valid == 0 && !p.noFat && st[offSecFlags]&secReserved == 0
+		return p, p.start == 0 && p.valid == 0 && st[offSecFlags] == secAllocPossible
 	}
 	if p.valid > p.length || st[offSecFlags]&(secReserved|secAllocPossible) != secAllocPossible || !g.Valid(p.start) {
 		return p, false

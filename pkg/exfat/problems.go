@@ -138,7 +138,7 @@ func setProblems() []vol.Problem {
 		row("EXFAT-0309", "directory-too-long", vol.SevError, "§7.4", "directory is longer than 256 MiB", "No directory may be.", repair(fixTruncate, "end it behind its last entry", vol.LossNone)),
 		row("EXFAT-0310", "directory-empty", vol.SevInfo, "§7.6.6", "directory has no clusters", "It is legal, and empty."),
 		row("EXFAT-0311", "empty-no-fat-chain", vol.SevWarning, "§6.4.2.2", "empty file is marked as contiguous", "NoFatChain is 0 where there are no clusters.", repair(fixClear, "clear the flag", vol.LossNone)),
-		row("EXFAT-0312", "alloc-possible", vol.SevWarning, "§6.4.2.1", "stream is marked as without clusters and has some", "AllocationPossible is 1 for a Stream Extension.", repair(fixSet, "set the flag", vol.LossNone)),
+		row("EXFAT-0312", "alloc-possible", vol.SevWarning, "§6.4.2.1", "stream is marked as one without clusters", "AllocationPossible is 1 in every Stream Extension, also in that of an empty file.", repair(fixSet, "set the flag", vol.LossNone)),
 		row("EXFAT-0313", "reserved-bits", vol.SevInfo, "§4", "reserved fields are set", "They are left as they are."),
 		row("EXFAT-0314", "time-invalid", vol.SevInfo, "§7.4.8", "date or time is not valid", "A month above 12, an hour above 23 and the like."),
 		row("EXFAT-0315", "after-end", vol.SevError, "§7", "entries behind the end of a directory", "The directory's end mark stands before them, so no system shows them.", repair(fixReveal, "close the gap: they are whole and lead to clusters of their own", vol.LossNone), repair(fixRemove, "clear them", vol.LossMetadata)),
@@ -160,7 +160,7 @@ func nameProblems() []vol.Problem {
 		row("EXFAT-0401", "name-surrogate", vol.SevWarning, "§7.7.3", "name holds half of a surrogate pair", "The name is not valid UTF-16; Android takes the card for corrupt.", ren),
 		row("EXFAT-0402", "name-trailing", vol.SevInfo, "§7.7.3", "name ends in a dot or a blank", "Windows cannot open it."),
 		row("EXFAT-0403", "name-twice", vol.SevError, "§7.7", "two entries have the same name", "Names are compared after up-casing. Only one of the files can be opened.", repair(fixRename, "give the second another name", vol.LossMetadata)),
-		row("EXFAT-0404", "name-tail", vol.SevInfo, "§7.7.3", "units behind the end of a name are not zero", "They are not part of the name."),
+		row("EXFAT-0404", "name-tail", vol.SevWarning, "§7.7.3", "units behind the end of a name are not zero", "They are not part of the name, and should be zero. Some systems take the name to be longer, and its length to be wrong.", repair(fixClear, "zero them", vol.LossNone)),
 		row("EXFAT-0405", "name-flags", vol.SevInfo, "§7.7.2", "name entry has flags", "They are 0 for names."),
 	}
 }

@@ -277,6 +277,8 @@ func (s *dirScan) judgeName(i int, note func(string, uint64, string, ...any) *se
 	if c := u[n-1]; c == '.' || c == ' ' {
 		note("name-trailing", 0, "")
 	}
+	// §7.7.3: unused characters should be 0000h. Where they are not, fsck.exfat
+	// takes the length of the name for wrong.
 	last := s.slot(s.sets[i].slot + 1 + need(n))
 	for k := (n-1)%nameUnits + 1; k < nameUnits; k++ {
 		if last.u16(offName+2*k) != 0 {
@@ -309,7 +311,7 @@ func (s *dirScan) judgeStream(ref setRef, sealed bool, note func(string, uint64,
 	if length == 0 && st.noFatChain() {
 		note("empty-no-fat-chain", 0, "")
 	}
-	if !st.allocPossible() && (length != 0 || st.first() != 0) {
+	if !st.allocPossible() {
 		note("alloc-possible", 0, "")
 	}
 	if st[offSecFlags]&secReserved != 0 || e.attributes()&(attrReserved1|attrReserved2) != 0 {

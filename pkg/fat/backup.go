@@ -30,12 +30,17 @@ func findBackup(d dev.Device) (bootSector, *Geometry) {
 	return nil, nil
 }
 
-// fatHeadFits reports whether the first FAT starts as that of a volume with
-// this geometry does: its first byte repeats the media byte.
+// fatHeadFits reports whether a FAT starts as that of a volume with this geometry
+// does: its first byte repeats the media byte. One is enough: the other may be
+// damaged as well as sector 0.
 func fatHeadFits(d dev.Device, g *Geometry) bool {
 	var head [1]byte
-	_, err := d.ReadAt(head[:], g.FatOff(0))
-	return err == nil && head[0] == g.Media
+	for k := range g.Fats {
+		if _, err := d.ReadAt(head[:], g.FatOff(k)); err == nil && head[0] == g.Media {
+			return true
+		}
+	}
+	return false
 }
 
 func hex[T byte | uint16 | uint32](v T) string { return fmt.Sprintf("%#x", v) }

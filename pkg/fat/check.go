@@ -25,6 +25,7 @@ type checker struct {
 	stats vol.Stats
 	label []byte             // of the root directory, nil for none
 	sets  map[int32]*nameSet // names of directories in which entries are renamed
+	lost  *lostChains        // what the walk left, see lostChains
 }
 
 // newChecker is Driver.Check.

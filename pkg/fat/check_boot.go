@@ -86,11 +86,19 @@ func (c *checker) settleBoot(r *vol.Report, b bootSector) (stop bool, err error)
 // left over from a volume that was there before.
 func (c *checker) goodBackup() (bootSector, *Geometry, error) {
 	b, g := findBackup(c.d)
-	if g == nil || !c.headsFit(g) {
+	if g == nil {
 		return nil, nil, nil
 	}
-	if looks, err := c.rootLooks(g); err != nil || looks == rootOther {
+	looks, err := c.rootLooks(g)
+	if err != nil || looks == rootOther {
 		return nil, nil, err
+	}
+	if !c.headsFit(g) {
+		// A directory that names its own cluster is where it says, too.
+		good, bad, err := c.subdirectories(g)
+		if err != nil || good <= bad {
+			return nil, nil, err
+		}
 	}
 	return b, g, nil
 }

@@ -20,6 +20,16 @@ func bootDamages() []damage {
 			l.put(13, l.get(13)*2)
 			return spot{}
 		}},
+		{slug: "boot-sector-lost", name: "geometry and the media byte of FAT 1", kinds: "32 4k", hit: func(l *lab) spot {
+			l.put(13, 0xC1)
+			l.put(l.place(0, 0), 0xCB)
+			return spot{}
+		}, also: []string{"fats-differ"}},
+		{slug: "boot-sector-lost", name: "zeros, and the first sector of FAT 1", kinds: "32 4k", hit: func(l *lab) spot {
+			l.put(0, make([]byte, 512)...)
+			l.put(l.place(0, 0), make([]byte, 512)...)
+			return spot{}
+		}, also: []string{"fats-differ"}},
 		{slug: "no-signature", kinds: allKinds, hit: func(l *lab) spot {
 			l.boot16(510, 0)
 			return spot{off: 510}
@@ -120,6 +130,11 @@ func bootDamages() []damage {
 			l.put16(17, l.get16(17)-64)
 			return spot{off: 17}
 		}},
+		{slug: "root-count-wrong", kinds: "12 16", name: "and one directory lacks its .", hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB", 0), 0xE5)
+			l.put16(17, l.get16(17)+2048)
+			return spot{off: 17}
+		}},
 		{slug: "fat-count-wrong", kinds: "12 16", name: "one", hit: func(l *lab) spot {
 			l.put(16, 1)
 			return spot{off: 16}
@@ -184,6 +199,12 @@ func fatalDamages() []damage {
 			for k := range l.fats {
 				l.put(l.place(k, 10), noise(1, int(l.fatLen)-100)...)
 			}
+		}),
+		fatal("layout-doubtful", "root entries, and no directory has its .", "12 16", func(l *lab) {
+			for _, dir := range []string{"/SUB", "/MANY"} {
+				l.put(l.slotOf(dir, 0), 0xE5)
+			}
+			l.put16(17, l.get16(17)+2048)
 		}),
 		fatal("layout-doubtful", "moved", "16", func(l *lab) { l.boot16(14, 7) }),
 		fatal("layout-doubtful", "cluster size", "12 16", func(l *lab) { l.boot(13, 2) }),

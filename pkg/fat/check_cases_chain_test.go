@@ -1,6 +1,6 @@
 package fat
 
-import "bytes"
+import "strings"
 
 // chainDamages are those of single chains and their sizes.
 func chainDamages() []damage {
@@ -167,79 +167,6 @@ func reserved(l *lab) spot {
 	return spot{path: "/EMPTY.DAT", off: n.off}
 }
 
-// linkDamages are chains and directories that two entries lead to.
-func linkDamages() []damage {
-	return []damage{
-		{slug: "cross-linked", name: "two files", fix: fixCopy, kinds: allKinds, hit: func(l *lab) spot {
-			l.set(l.cells("/SUB/LEAF.TXT")[0], l.cells("/BIG.BIN")[7])
-			return spot{path: "/SUB/LEAF.TXT", cluster: l.cells("/BIG.BIN")[7]}
-		}, also: []string{"lost-chains", "fsinfo-free-wrong"}, gone: []string{"/SUB/LEAF.TXT"}, then: func(l *lab, now *reader) {
-			want := l.known["/SUB/LEAF.TXT"][:l.cluster] + l.known["/BIG.BIN"][7*l.cluster:]
-			if got := now.files()["/SUB/LEAF.TXT"]; len(got) != len(l.known["/SUB/LEAF.TXT"]) || got != want[:len(got)] {
-				l.t.Errorf("LEAF.TXT has %d bytes", len(got))
-			}
-		}},
-		{slug: "cross-linked", name: "two files", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
-			l.set(l.cells("/SUB/LEAF.TXT")[0], l.cells("/BIG.BIN")[7])
-			return spot{path: "/SUB/LEAF.TXT", cluster: l.cells("/BIG.BIN")[7]}
-		}, also: []string{"lost-chains"}, gone: []string{"/SUB/LEAF.TXT"}, then: func(l *lab, now *reader) {
-			prefix(l, now, "/SUB/LEAF.TXT", 1)
-		}},
-		{slug: "cross-linked", name: "from the start", fix: fixCopy, kinds: allKinds, hit: func(l *lab) spot {
-			l.start(l.node("/SUB/LEAF.TXT"), l.node("/BIG.BIN").start)
-			return spot{path: "/SUB/LEAF.TXT", cluster: l.node("/BIG.BIN").start}
-		}, also: []string{"lost-chains", "fsinfo-free-wrong"}, gone: []string{"/SUB/LEAF.TXT"}, then: func(l *lab, now *reader) {
-			if got := now.files()["/SUB/LEAF.TXT"]; !bytes.HasPrefix([]byte(l.known["/BIG.BIN"]), []byte(got)) || len(got) == 0 {
-				l.t.Errorf("LEAF.TXT has %d bytes", len(got))
-			}
-		}},
-		{slug: "cross-linked", name: "file leads to a directory", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
-			l.start(l.node("/ONE.BIN"), l.node("/SUB/DEEP").start)
-			return spot{path: "/ONE.BIN", cluster: l.node("/SUB/DEEP").start}
-		}, also: []string{"lost-chains"}, gone: []string{"/ONE.BIN"}},
-		{slug: "cross-linked", name: "file runs into a directory", fix: fixTruncate, kinds: allKinds, hit: func(l *lab) spot {
-			l.set(l.cells("/BIG.BIN")[3], l.node("/SUB/DEEP").start)
-			return spot{path: "/BIG.BIN", cluster: l.node("/SUB/DEEP").start}
-		}, also: []string{"lost-chains", "size-exceeds-clusters"}, gone: []string{"/BIG.BIN"},
-			then: func(l *lab, now *reader) { prefix(l, now, "/BIG.BIN", 4) }},
-		{slug: "cross-linked", name: "directory runs into a file", fix: fixTruncate, kinds: "12 16 32", hit: func(l *lab) spot {
-			cs := l.cells("/MANY")
-			l.set(cs[2], l.cells("/BIG.BIN")[2])
-			return spot{path: "/MANY", cluster: l.cells("/BIG.BIN")[2]}
-		}, also: []string{"after-end"}},
-		{slug: "cross-linked", name: "three files", fix: fixCopy, kinds: allKinds, hit: func(l *lab) spot {
-			big := l.cells("/BIG.BIN")
-			l.set(l.cells("/SUB/LEAF.TXT")[0], big[7])
-			l.set(l.cells("/SUB/DEEP/X.BIN")[1], big[8])
-			return spot{path: "/SUB/LEAF.TXT", cluster: big[7]}
-		}, also: []string{"lost-chains", "fsinfo-free-wrong"}, gone: []string{"/SUB/LEAF.TXT", "/SUB/DEEP/X.BIN"}},
-		{slug: "cross-linked", name: "file leads to the root", fix: fixTruncate, kinds: "32 4k", hit: func(l *lab) spot {
-			l.start(l.node("/ONE.BIN"), 2)
-			return spot{path: "/ONE.BIN", cluster: 2}
-		}, also: []string{"lost-chains"}, gone: []string{"/ONE.BIN"}},
-		{slug: "cross-linked", name: "root runs into a file", fix: fixTruncate, kinds: "32 4k", hit: func(l *lab) spot {
-			l.set(4, l.cells("/BIG.BIN")[2])
-			return spot{path: "/", cluster: l.cells("/BIG.BIN")[2]}
-		}, also: []string{"after-end"}},
-		{slug: "directory-twice", kinds: allKinds, hit: func(l *lab) spot {
-			l.append(0, slot("SUBTWO     ", 0x10, l.node("/SUB").start, 0))
-			return spot{path: "/SUBTWO"}
-		}},
-		{slug: "directory-twice", name: "first is wrong", kinds: allKinds, hit: func(l *lab) spot {
-			l.append(0, slot("DEEPTWO    ", 0x10, l.node("/SUB/DEEP").start, 0))
-			return spot{path: "/DEEPTWO"}
-		}},
-		{slug: "directory-twice", name: "ancestor", kinds: allKinds, hit: func(l *lab) spot {
-			l.append(l.node("/SUB/DEEP").start, slot("LOOP       ", 0x10, l.node("/SUB").start, 0))
-			return spot{path: "/SUB/DEEP/LOOP"}
-		}},
-		{slug: "directory-twice", name: "root", kinds: "32 4k", hit: func(l *lab) spot {
-			l.append(l.node("/SUB/DEEP").start, slot("ROOT       ", 0x10, 2, 0))
-			return spot{path: "/SUB/DEEP/ROOT"}
-		}},
-	}
-}
-
 // lostDamages are clusters that no entry leads to.
 func lostDamages() []damage {
 	lost := func(name, fix string, hit func(l *lab), then func(l *lab, now *reader)) damage {
@@ -291,6 +218,25 @@ func lostDamages() []damage {
 				if len(b) > int(l.cluster)*8/10 && have[b+string(make([]byte, 7))] == 0 && have[b] == 0 {
 					l.t.Errorf("%s is not among %d rescued files", path, len(got))
 				}
+			}
+		}).losing("/").with("label-boot-only").unjudged(peerLabel),
+		lost("entry of a directory is gone", fixRescue, func(l *lab) {
+			l.put(l.node("/MANY").off, 0xE5)
+		}, func(l *lab, now *reader) {
+			for path, b := range l.known {
+				if strings.HasPrefix(path, "/MANY/F") && now.files()["/FOUND.000/DIR00000"+path[5:]] != b {
+					l.t.Errorf("%s is not in the rescued directory", path)
+				}
+			}
+		}).losing("/MANY/"),
+		lost("root is empty but for a byte behind its end", fixRescue, func(l *lab) {
+			for _, off := range l.places("/") {
+				l.put(off, make([]byte, 32)...)
+			}
+			l.put(l.slotOf("/", 3)+16, 0x9D)
+		}, func(l *lab, now *reader) {
+			if n := len(now.files()); n < 50 {
+				l.t.Errorf("%d files", n)
 			}
 		}).losing("/").with("label-boot-only").unjudged(peerLabel),
 	}

@@ -1,11 +1,14 @@
 package fat
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // dirDamages are those of directories and of entries.
 func dirDamages() []damage {
 	return append(slotDamages(), []damage{
-		{slug: "directory-garbage", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "directory-garbage", fix: fixKeep, kinds: allKinds, hit: func(l *lab) spot {
 			for _, off := range l.places("/SUB/DEEP") {
 				l.put(off, noise(off, 32)...)
 			}
@@ -15,11 +18,11 @@ func dirDamages() []damage {
 				l.t.Errorf("DEEP is %+v", n)
 			}
 		}},
-		{slug: "directory-garbage", name: "a file with the attribute", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "directory-garbage", fix: fixKeep, name: "a file with the attribute", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.node("/BIG.BIN").off+11, 0x30)
 			return spot{path: "/BIG.BIN"}
 		}},
-		{slug: "directory-garbage", name: "text", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "directory-garbage", fix: fixKeep, name: "text", kinds: allKinds, hit: func(l *lab) spot {
 			text := "The quick brown fox jumps over the lazy dog, and so on. "
 			for i := range l.cluster {
 				l.put(l.offset(l.node("/BIG.BIN").start)+i, text[i%int64(len(text))])
@@ -33,7 +36,7 @@ func dirDamages() []damage {
 				l.t.Errorf("BIG.BIN has %d bytes", len(got))
 			}
 		}},
-		{slug: "dots-missing", name: "overwritten", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "overwritten", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 0), slot("X1      TXT", 0x20, 0, 0)...)
 			l.put(l.slotOf("/SUB/DEEP", 1), slot("X2      TXT", 0x20, 0, 0)...)
 			return spot{path: "/SUB/DEEP"}
@@ -41,12 +44,42 @@ func dirDamages() []damage {
 			now.mustFind(l, "/SUB/DEEP/X1.TXT")
 			now.mustFind(l, "/SUB/DEEP/X2.TXT")
 		}},
-		{slug: "dots-missing", name: "freed", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "name and attribute of .", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/MANY", 0)+1, 'A')
+			l.put(l.slotOf("/MANY", 0)+11, 0x20)
+			return spot{path: "/MANY"}
+		}, then: noRemains("/MANY")},
+		{slug: "dots-missing", fix: fixRecreate, name: "name of .", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 0), 'A')
+			return spot{path: "/SUB/DEEP"}
+		}, then: noRemains("/SUB/DEEP")},
+		{slug: "dots-missing", fix: fixRecreate, name: "name and attribute of ..", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 1)+10, 0xAA, 0)
+			return spot{path: "/SUB/DEEP"}
+		}, then: noRemains("/SUB/DEEP")},
+		{slug: "dots-missing", fix: fixRecreate, name: "name and attribute of .. in the root", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB", 1)+10, 'A', 0x20)
+			return spot{path: "/SUB"}
+		}, then: noRemains("/SUB")},
+		{slug: "dots-missing", fix: fixRecreate, name: "both, in two directories", kinds: allKinds, hit: func(l *lab) spot {
+			for _, dir := range []string{"/SUB/DEEP", "/SUB"} {
+				l.put(l.slotOf(dir, 0)+2, 0xA0)
+				l.put(l.slotOf(dir, 0)+11, 0)
+				l.put(l.slotOf(dir, 1)+10, 0xAA, 0)
+			}
+			return spot{path: "/SUB/DEEP"}
+		}, then: noRemains("/SUB/DEEP")},
+		{slug: "dots-missing", fix: fixRecreate, name: "remains beside a wrong first cluster", kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.slotOf("/SUB/DEEP", 1)+10, 0, 4)
+			l.start(l.node("/SUB/LEAF.TXT"), l.last()+7)
+			return spot{path: "/SUB/DEEP"}
+		}, also: []string{"start-invalid", "lost-chains"}, then: noRemains("/SUB/DEEP")},
+		{slug: "dots-missing", fix: fixRecreate, name: "freed", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 0), 0xE5)
 			l.put(l.slotOf("/SUB/DEEP", 1), 0xE5)
 			return spot{path: "/SUB/DEEP"}
 		}},
-		{slug: "dots-missing", name: "full", kinds: "12 16 32", hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "full", kinds: "12 16 32", hit: func(l *lab) spot {
 			for i := range 48 - 42 {
 				l.append(l.node("/MANY").start, slot(fmt.Sprintf("G%d         ", i)[:11], 0x20, 0, 0))
 			}
@@ -56,7 +89,7 @@ func dirDamages() []damage {
 			now.mustFind(l, "/MANY/X2.TXT")
 			now.mustFind(l, "/MANY/G5")
 		}},
-		{slug: "dots-missing", name: "none anywhere", kinds: allKinds, hit: func(l *lab) spot {
+		{slug: "dots-missing", fix: fixRecreate, name: "none anywhere", kinds: allKinds, hit: func(l *lab) spot {
 			for _, dir := range []string{"/SUB/DEEP", "/SUB", "/MANY"} {
 				l.put(l.slotOf(dir, 0), 0xE5)
 				l.put(l.slotOf(dir, 1), 0xE5)
@@ -77,6 +110,10 @@ func dirDamages() []damage {
 		}, also: []string{"lost-chains", "dots-missing"}, gone: []string{"/MANY/F0", "/MANY/F00.DAT", "/MANY/F01.DAT", "/MANY/F02.DAT", "/MANY/F03.DAT",
 			"/MANY/F04.DAT", "/MANY/F05.DAT", "/MANY/F06.DAT", "/MANY/F07.DAT", "/MANY/F08.DAT", "/MANY/F09.DAT", "/MANY/F10.DAT",
 			"/MANY/F11.DAT", "/MANY/F12.DAT", "/MANY/F13.DAT"}},
+		behead("directory", "/MANY", "/_ANY"),
+		behead("file", "/BIG.BIN", "/_IG.BIN"),
+		behead("last of the root", "/LAST.BIN", "/_AST.BIN"),
+		behead("with a long name", "/SUB/DEEP/leaf with ä long name 😀.txt", "/SUB/DEEP/leaf with ä long name 😀.txt"),
 		{slug: "directory-too-long", kinds: "32", hit: func(l *lab) spot {
 			l.long(l.node("/SUB").start, 1)
 			return spot{path: "/SUB"}
@@ -92,6 +129,17 @@ func dirDamages() []damage {
 			return spot{path: "/SUB"}
 		}},
 	}...)
+}
+
+// noRemains proves that a directory holds what it held and nothing new.
+func noRemains(path string) func(l *lab, now *reader) {
+	return func(l *lab, now *reader) {
+		for p := range now.files() {
+			if _, ok := l.known[p]; !ok && strings.HasPrefix(p, path+"/") {
+				l.t.Errorf("%s is new", p)
+			}
+		}
+	}
 }
 
 // hide puts the end mark of DEEP behind its dot entries.
@@ -181,6 +229,28 @@ func slotDamages() []damage {
 				l.t.Errorf("attributes %#x", a)
 			}
 		}},
+		attrDamage("directory as file", "/MANY", 0x00, "lost-chains"),
+		attrDamage("directory as file with other bits", "/MANY", 0x21, "lost-chains"),
+		attrDamage("directory as file, and as deep", "/SUB", 0x20, "lost-chains"),
+		attrDamage("directory as label", "/MANY", 0x08, "lost-chains"),
+		attrDamage("directory as label below the root", "/SUB/DEEP", 0x2A, "lost-chains"),
+		attrDamage("directory as part of a long name", "/MANY", 0x0F, "lost-chains"),
+		attrDamage("file as label", "/BIG.BIN", 0x28, "lost-chains"),
+		attrDamage("file as label below the root", "/SUB/LEAF.TXT", 0x28, "lost-chains"),
+		attrDamage("file as part of a long name", "/BIG.BIN", 0x0F, "lost-chains"),
+		attrDamage("file with a long name as part of one", "/SUB/DEEP/leaf with ä long name 😀.txt", 0x4F, "lost-chains"),
+		{slug: "attr-wrong", name: "entry before the label", kinds: allKinds, hit: func(l *lab) spot {
+			a, b := l.slotOf("/", 0), l.slotOf("/", 1)
+			x, y := l.read(a, 32), l.read(b, 32)
+			y[11] = 0x08
+			l.put(a, y...)
+			l.put(b, x...)
+			return spot{off: a}
+		}, also: []string{"lost-chains", "label-mismatch"}, then: func(l *lab, now *reader) {
+			if a := l.get(l.slotOf("/", 1) + 11); a != 8 {
+				l.t.Errorf("the label has attributes %#x", a)
+			}
+		}},
 		{slug: "attr-reserved", kinds: allKinds, stays: true, hit: func(l *lab) spot {
 			n := l.node("/BIG.BIN")
 			l.put(n.off+11, 0xE0)
@@ -212,6 +282,30 @@ func slotDamages() []damage {
 			return spot{path: "/BIG.BIN", off: n.off}
 		}},
 	}
+}
+
+// behead zeroes the first byte of an entry, which is to be found again as now.
+func behead(name, path, now string) damage {
+	return damage{slug: "entry-beheaded", name: name, kinds: allKinds, hit: func(l *lab) spot {
+		off := l.node(path).off
+		for p, b := range l.known {
+			if p == path || strings.HasPrefix(p, path+"/") {
+				delete(l.known, p)
+				l.known[now+p[len(path):]] = b
+			}
+		}
+		l.put(off, 0)
+		return spot{off: off}
+	}, also: []string{"after-end", "lost-chains"}}
+}
+
+// attrDamage gives an entry an attribute that takes its clusters from it.
+func attrDamage(name, path string, attr byte, also ...string) damage {
+	return damage{slug: "attr-wrong", name: name, kinds: allKinds, hit: func(l *lab) spot {
+		n := l.node(path)
+		l.put(n.off+11, attr)
+		return spot{off: n.off}
+	}, also: also}
 }
 
 // labelDamages are those of the volume label.

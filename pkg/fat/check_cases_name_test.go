@@ -51,6 +51,11 @@ func longDamages() []damage {
 		dropped(at("lfn-sequence", "first slot is gone", fixRemove, func(l *lab, first, second, short int64) { l.put(first, 0xE5) })),
 		at("lfn-fields", "type", fixClear, func(l *lab, first, second, short int64) { l.put(second+12, 5) }),
 		at("lfn-fields", "cluster", fixClear, func(l *lab, first, second, short int64) { l.put16(second+26, 5) }),
+		at("lfn-attr", "one", fixSet, func(l *lab, first, second, short int64) { l.put(second+11, 0x8F) }),
+		at("lfn-attr", "all", fixSet, func(l *lab, first, second, short int64) {
+			l.put(first+11, 0x4F)
+			l.put(second+11, 0xCF)
+		}),
 		renamed(at("lfn-illegal", "slash", fixRename, func(l *lab, first, second, short int64) { l.put16(second+3, '/') }), "/A_rather long name.bin"),
 		renamed(at("lfn-illegal", "control", fixRename, func(l *lab, first, second, short int64) { l.put16(second+3, 7) }), "/A_rather long name.bin"),
 		renamed(at("lfn-illegal", "NUL", fixRename, func(l *lab, first, second, short int64) { l.put16(second+3, 0) }), "/A_rather long name.bin"),

@@ -136,10 +136,34 @@ func tableDamages() []damage {
 			return spot{off: l.fat0 + l.fatLen}
 		}},
 		{slug: "fats-differ", name: "both", fix: fixChoose, kinds: allKinds, hit: func(l *lab) spot {
-			l.setIn(0, l.cells("/BIG.BIN")[3], 0)
-			l.setIn(1, l.cells("/SUB/LEAF.TXT")[1], 0)
+			c := l.cells("/BIG.BIN")[3]
+			l.setIn(0, c, 0)
+			l.setIn(1, c, l.last()+3)
 			return spot{}
-		}, also: []string{"chain-free", "lost-chains", "fsinfo-free-wrong"}, gone: []string{"/BIG.BIN"}},
+		}, also: []string{"chain-free", "chain-out-of-range", "lost-chains", "fsinfo-free-wrong"}, gone: []string{"/BIG.BIN"}},
+		{slug: "fats-differ", name: "first byte of one, and of the root", fix: fixChoose, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.place(1, 0), 0x5A)
+			l.put(l.slotOf("/", 0), 0)
+			return spot{off: l.fat0 + l.fatLen}
+		}, also: []string{"after-end", "lost-chains"}, peer: peerLabel},
+		{slug: "fats-differ", name: "first byte of the first, and of the root", fix: fixChoose, kinds: allKinds, hit: func(l *lab) spot {
+			l.put(l.place(0, 0), 0xA0)
+			l.put(l.slotOf("/", 0), 0)
+			return spot{}
+		}, also: []string{"after-end", "lost-chains"}, peer: peerLabel},
+		{slug: "fats-differ", name: "each in another file", fix: fixMirror, kinds: allKinds, hit: func(l *lab) spot {
+			l.setIn(0, l.cells("/BIG.BIN")[3], 0)
+			l.setIn(0, l.cells("/SUB/LEAF.TXT")[0], l.cells("/HELLO.TXT")[1])
+			l.setIn(1, l.cells("/A rather long name.bin")[2], l.last()+3)
+			return spot{}
+		}, also: []string{"chain-out-of-range", "lost-chains", "fsinfo-free-wrong"}},
+		{slug: "fats-differ", name: "two in one chain, one in another", fix: fixMirror, kinds: allKinds, hit: func(l *lab) spot {
+			big := l.cells("/BIG.BIN")
+			l.setIn(0, l.cells("/A rather long name.bin")[2], l.last()+3)
+			l.setIn(1, big[5], l.last()+7)
+			l.setIn(1, big[6], big[2])
+			return spot{}
+		}, also: []string{"chain-out-of-range", "lost-chains", "fsinfo-free-wrong"}},
 		{slug: "tail-nonzero", kinds: "32", stays: true, hit: func(l *lab) spot {
 			for k := range l.fats {
 				l.put32(l.fat0+int64(k+1)*l.fatLen-4, 0x12345)

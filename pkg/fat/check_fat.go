@@ -144,18 +144,34 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 	if err != nil {
 		return err
 	}
-	name := fixMirror
+	name, why := fixMirror, ""
+	var better []fatEntry
 	if !fits {
+		if best, better, fits, err = c.mergeAny(ctx, best); err != nil {
+			return err
+		}
+		if len(better) > 0 {
+			why = textf("; entries that another has better: %d", len(better))
+		}
+	}
+	if !fits || len(better) > 0 {
 		// Which one is right is not settled: as long as it is not, what seems
 		// to be wrong with files may be right by the other.
-		name = fixChoose
 		r.Hold()
+	}
+	if !fits {
+		name = fixChoose
 	}
 	first := diff[0]
 	c.fat = best
 	r.Found(c.cat.Found("fats-differ", vol.At(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), vol.Offer(name),
-		vol.Detail("in %d of its sectors; FAT %d fits the directories best", first.sectors, best)),
-		func(ctx context.Context, _ vol.Repair) error { return c.mirrorFrom(ctx, best) })
+		vol.Detail("in %d of its sectors; FAT %d fits the directories best%s", first.sectors, best, why)),
+		func(ctx context.Context, _ vol.Repair) error {
+			if err := c.takeEntries(best, better); err != nil {
+				return err
+			}
+			return c.mirrorFrom(ctx, best)
+		})
 	return nil
 }
 

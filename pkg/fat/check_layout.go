@@ -35,8 +35,7 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 	loc := vol.Location{Path: w.path(n.dir), Cluster: w.dirs[n.dir].start,
 		Range: dev.Range{Off: w.slotOff(n.dir, int(n.slot)), Len: entryLen}}
 	if n.slug == "dots-missing" {
-		r.Found(c.cat.Found(n.slug, loc), w.ifSettled(n.dir, 0, maxDirEntries, vol.Always(func() error { return c.rewriteDir(p, n.dir, false) })))
-		return nil
+		return c.reportNoDots(r, p, n, loc)
 	}
 	offers := []string{fixRemove}
 	ok, err := c.hiddenAreReal(n)
@@ -53,6 +52,34 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 		}
 		return c.zeroBehindEnd(n.dir)
 	}))
+	return nil
+}
+
+// reportNoDots reports a directory that lacks its dot entries. Where it has no
+// entries either, or the directory that the entry should lead to is lost and leads
+// there, making them would be to settle in the wrong place.
+func (c *checker) reportNoDots(r *vol.Report, p *linkRepair, n *layoutNote, loc vol.Location) error {
+	d := &c.walk.dirs[n.dir]
+	proof, err := c.walk.proofOf(d.start, d.parent)
+	if err != nil {
+		return err
+	}
+	var head uint32
+	if proof == noProof && n.n == 0 {
+		if head, err = c.ownDir(n.dir, n.live == 0); err != nil {
+			return err
+		}
+	}
+	offer, fix := fixRecreate, func() error { return c.rewriteDir(p, n.dir, false) }
+	if head != 0 {
+		ref := d.ref
+		offer, fix = fixRejoin, func() error {
+			return c.patchEntry(ref, func(e dirEntry) { e.setStart(c.g.Type, head) })
+		}
+	}
+	detail := [3]string{"", "what is left of one stands there", "what is left of both stands there"}[n.n]
+	r.Found(c.cat.Found(n.slug, loc, vol.Detail("%s", detail), vol.Offer(offer)),
+		c.walk.ifSettled(n.dir, 0, maxDirEntries, vol.Always(fix)))
 	return nil
 }
 
@@ -87,22 +114,28 @@ func (c *checker) hiddenAreReal(n *layoutNote) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	real, other := 0, 0
-	for k := int(n.slot); k*entryLen < len(buf); k++ {
-		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
+	real, other, err := c.countReal(buf[n.slot*entryLen:])
+	return real > other, err
+}
+
+// countReal counts the entries in slots that lead to clusters which would be lost
+// without them, and those that cannot be.
+func (c *checker) countReal(buf []byte) (real, other int, err error) {
+	for ; len(buf) >= entryLen; buf = buf[entryLen:] {
+		e := dirEntry(buf[:entryLen])
 		if e.isEnd() || e.isFree() || e.isLong() || isDotName(e.name()) {
 			continue
 		}
 		switch could, owns, err := c.couldBeFile(e); {
 		case err != nil:
-			return false, err
+			return 0, 0, err
 		case !could:
 			other++
 		case owns:
 			real++
 		}
 	}
-	return real > other, nil
+	return real, other, nil
 }
 
 // couldBeFile judges one entry; owns says that it leads to clusters that would
@@ -154,8 +187,8 @@ func (c *checker) writeDir(dir int32, buf []byte) error {
 }
 
 // rewriteDir writes the directory anew: dot entries, then all slots in use,
-// with reveal also those behind the end mark. Where they do not fit the
-// directory grows by a cluster.
+// with reveal also those behind the end mark; what is left of damaged dot entries
+// goes. Where they do not fit the directory grows by a cluster.
 func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 	w := c.walk
 	buf, err := w.read(dir)
@@ -175,7 +208,7 @@ func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 	}
 	for k := 0; k < end; k++ {
 		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
-		if !e.isFree() && !e.isEnd() && !isDotName(e.name()) {
+		if !e.isFree() && !e.isEnd() && !isDotName(e.name()) && !c.isDotRemains(dir, k, e) {
 			out = append(out, e...)
 		}
 	}
@@ -188,6 +221,12 @@ func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
 		out = append(out, make([]byte, min(entryLen*256, w.dirBytes(dir)-int64(len(out))))...)
 	}
 	return c.writeDir(dir, out)
+}
+
+// isDotRemains reports whether e in slot k of dir is what is left of a dot entry.
+func (c *checker) isDotRemains(dir int32, k int, e dirEntry) bool {
+	d := &c.walk.dirs[dir]
+	return dir != 0 && dotRemains(c.g.Type, k, e, d.start, c.walk.parentStart(d.parent))
 }
 
 // dotEntry is the entry of that kind that the directory has in its first two

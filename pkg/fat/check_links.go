@@ -24,9 +24,28 @@ func (c *checker) checkLinks(ctx context.Context, r *vol.Report) error {
 	}
 	p := &linkRepair{c: c}
 	for _, l := range c.losers(owners) {
+		if l.head, err = c.rejoins(&l); err != nil {
+			return err
+		}
 		c.reportShared(r, p, l)
 	}
 	return nil
+}
+
+// rejoins is the head of the lost chain that an owner should lead to instead of
+// the shared cluster, or 0: as of a broken chain, the only one that fits. If as
+// much speaks for the owner as for the winner nothing says which of the two lost
+// its own chain.
+func (c *checker) rejoins(l *loser) (uint32, error) {
+	if c.weight(&l.owner, l.cluster) >= c.weight(&l.winner, l.cluster) || l.root {
+		return 0, nil
+	}
+	lost, err := c.lostChains()
+	if err != nil {
+		return 0, err
+	}
+	return lost.match(&chainFault{ref: l.ref, isDir: l.isDir, start: l.start, size: l.size,
+		need: c.g.clustersFor(l.size), n: l.prefix, last: l.before, at: l.cluster})
 }
 
 // reportTwice reports an entry that leads to a directory already reached. The
@@ -35,6 +54,10 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	w := c.walk
 	d := &w.dirs[t.first]
 	drop, name, keep := t.ref, t.name, w.path(t.first)
+	lost, err := c.lostChains()
+	if err != nil {
+		return err
+	}
 	up, ok, err := w.namedParent(d.start)
 	if err != nil {
 		return err
@@ -44,26 +67,23 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 	}
 	loc := vol.Location{Path: w.pathIn(drop.dir, name), Cluster: d.start,
 		Range: dev.Range{Off: w.slotOff(drop.dir, int(drop.slot)), Len: entryLen}}
-	f := c.cat.Found("directory-twice", loc, vol.Detail("it is %s, whose clusters it leads to", quote(keep)), vol.Related(vol.Location{Path: keep, Cluster: d.start}))
-	r.Found(f, w.ifSettled(drop.dir, drop.slot, 1, vol.Always(func() error { return c.removeEntry(drop) })))
+	// A directory of its own that nothing leads to is what the entry has lost.
+	offers := []string{fixRemove}
+	head, err := lost.match(&chainFault{ref: drop, isDir: true, start: d.start})
+	if err != nil {
+		return err
+	}
+	if head != 0 {
+		offers = []string{fixRejoin, fixRemove}
+	}
+	f := c.cat.Found("directory-twice", loc, vol.Detail("it is %s, whose clusters it leads to", quote(keep)), vol.Related(vol.Location{Path: keep, Cluster: d.start}), vol.Offer(offers...))
+	r.Found(f, w.ifSettled(drop.dir, drop.slot, 1, func(_ context.Context, rep vol.Repair) error {
+		if rep.Name == fixRejoin {
+			return c.patchEntry(drop, func(e dirEntry) { e.setStart(c.g.Type, head) })
+		}
+		return c.removeEntry(drop)
+	}))
 	return nil
-}
-
-// inside reports whether directory dir lies in or is directory top.
-func (w *walk) inside(dir, top int32) bool {
-	for dir != top && dir != 0 {
-		dir = w.dirs[dir].parent
-	}
-	return dir == top
-}
-
-// namedParent is what the .. entry of the directory at cluster c holds.
-func (w *walk) namedParent(c uint32) (up uint32, ok bool, err error) {
-	e := make(dirEntry, entryLen)
-	if _, err := w.c.d.ReadAt(e, w.c.g.ClusterOff(c)+entryLen); err != nil {
-		return 0, false, err
-	}
-	return e.start(w.c.g.Type), string(e.name()) == dotdotName, nil
 }
 
 // weight is how much speaks for an owner: that a directory says so itself,
@@ -72,20 +92,14 @@ func (w *walk) namedParent(c uint32) (up uint32, ok bool, err error) {
 func (c *checker) weight(o *owner, cl uint32) int {
 	n := 0
 	switch {
-	case o.root && o.prefix == 0:
-		n += 1000
-	case o.own:
-		n += 500
-	case o.isDir && (o.prefix == 0 || o.holds == rootOther):
-		n -= 500 // the cluster is no directory
-	case o.isDir && o.holds == rootDirectory:
-		n += 100
 	case o.isDir:
-		n += 10
+		n = o.dirWeight()
+	case o.size == 0:
+		n = -600 // it holds nothing, wherever it leads
 	case o.total == c.g.clustersFor(o.size):
-		n += 20
+		n = 20
 	case o.prefix >= c.g.clustersFor(o.size):
-		n -= 40 // it does not need the cluster at all
+		n = -40 // it does not need the cluster at all
 	}
 	if o.before != 0 && o.before+1 == cl {
 		n += 5
@@ -93,11 +107,68 @@ func (c *checker) weight(o *owner, cl uint32) int {
 	return n
 }
 
+// dirWeight is that of a directory. Each of its dot entries is proof; without
+// both several entries that can be say more than the size of a file does, and one
+// or two, which may be anything, less. Zeros are least: that is what unused space
+// holds.
+func (o *owner) dirWeight() int {
+	const several = 3
+	switch {
+	case o.root && o.prefix == 0:
+		return 1000
+	case o.proof == selfProof:
+		return 500
+	case o.proof == parentProof:
+		return 400
+	case o.holds == rootOther:
+		return -500 // the cluster is no directory
+	case o.prefix == 0 && o.holds == rootBlank:
+		return -700
+	case o.prefix == 0 && o.slots < several:
+		return 15
+	case o.holds == rootDirectory:
+		return 100
+	default:
+		return 10
+	}
+}
+
+// heaviest is the owner for which most speaks; among equals the first. An entry
+// that is only there if a shared cluster is part of a directory cannot own the
+// cluster itself: to give it to that entry would do away with the entry.
+func (c *checker) heaviest(os []owner, cl uint32) int {
+	best, most := 0, 0
+	for i := range os {
+		n := c.weight(&os[i], cl)
+		for k := range os {
+			if i != k && c.hangsOn(&os[i], &os[k]) {
+				n -= 2000
+			}
+		}
+		if i == 0 || n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// hangsOn reports whether the entry of o stands in the directory p, in the shared
+// cluster or behind it, or below there.
+func (c *checker) hangsOn(o, p *owner) bool {
+	dir, ok := c.walk.byStart[p.start]
+	if !p.isDir || !ok || o.root || !p.root && c.walk.dirs[dir].ref != p.ref {
+		return false
+	}
+	per := c.g.ClusterSize() / entryLen
+	return c.walk.hangsOn(o.ref, dir, int32(min(int64(p.prefix)*per, maxDirEntries)))
+}
+
 // loser is an owner that has to part from a shared cluster.
 type loser struct {
 	owner
 	cluster uint32
 	winner  owner
+	head    uint32 // of the lost chain that is its own, 0 for none
 }
 
 // losers are all owners of a shared cluster but the one that most speaks for;
@@ -109,12 +180,7 @@ func (c *checker) losers(owners map[uint32][]owner) []loser {
 	at := map[entryRef]int{}
 	for _, cl := range slices.Sorted(maps.Keys(owners)) {
 		os := owners[cl]
-		best := 0
-		for i := range os {
-			if c.weight(&os[i], cl) > c.weight(&os[best], cl) {
-				best = i
-			}
-		}
+		best := c.heaviest(os, cl)
 		for i, o := range os {
 			if i == best {
 				continue
@@ -137,8 +203,13 @@ func (c *checker) reportShared(r *vol.Report, p *linkRepair, l loser) {
 	loc := vol.Location{Path: c.ownerPath(&l.owner), Cluster: l.cluster, Range: c.g.ClusterRange(l.cluster, 1)}
 	other := c.ownerPath(&l.winner)
 	f := c.cat.Found("cross-linked", loc, vol.Detail("from cluster %d on it shares the chain of %s", l.cluster, quote(other)),
-		vol.Related(vol.Location{Path: other, Cluster: l.cluster}), vol.Offer(p.offers(&l.owner)...))
-	fix := func(ctx context.Context, rep vol.Repair) error { return p.fix(ctx, &l.owner, l.cluster, rep.Name) }
+		vol.Related(vol.Location{Path: other, Cluster: l.cluster}), vol.Offer(p.offers(&l)...))
+	fix := func(ctx context.Context, rep vol.Repair) error {
+		if rep.Name == fixRejoin {
+			return p.lead(&l.owner, l.head)
+		}
+		return p.fix(ctx, &l.owner, l.cluster, rep.Name)
+	}
 	r.Found(f, c.walk.ifSettled(l.ref.dir, l.ref.slot, 1, fix))
 }
 
@@ -161,14 +232,19 @@ func (p *linkRepair) tail(o *owner) uint32 {
 	return min(n-min(n, o.prefix), o.total-min(o.total, o.prefix))
 }
 
-func (p *linkRepair) offers(o *owner) []string {
+func (p *linkRepair) offers(l *loser) []string {
+	o := &l.owner
 	if o.root && o.prefix == 0 {
 		return []string{}
 	}
-	if n := p.tail(o); !o.isDir && n > 0 && uint64(n) <= p.allocator().Free() {
-		return []string{fixCopy, fixTruncate}
+	var out []string
+	if l.head != 0 {
+		out = append(out, fixRejoin)
 	}
-	return []string{fixTruncate}
+	if n := p.tail(o); !o.isDir && n > 0 && uint64(n) <= p.allocator().Free() {
+		out = append(out, fixCopy)
+	}
+	return append(out, fixTruncate)
 }
 
 // allocator of the clusters that are free. What a broken chain leads to is not
@@ -205,11 +281,15 @@ func (p *linkRepair) fix(ctx context.Context, o *owner, cl uint32, how string) e
 	if err := c.walk.tab.setRuns(linkExtents(es)); err != nil {
 		return err
 	}
-	first := es[0].Start + firstCluster
+	return p.lead(o, es[0].Start+firstCluster)
+}
+
+// lead makes the chain of o go on with cluster to instead of the shared one.
+func (p *linkRepair) lead(o *owner, to uint32) error {
 	if o.before != 0 {
-		return c.walk.tab.set(o.before, first)
+		return p.c.walk.tab.set(o.before, to)
 	}
-	return c.patchEntry(o.ref, func(e dirEntry) { e.setStart(c.g.Type, first) })
+	return p.c.patchEntry(o.ref, func(e dirEntry) { e.setStart(p.c.g.Type, to) })
 }
 
 // source is n clusters of the chain from cl on. Another repair may have made it

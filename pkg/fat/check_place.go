@@ -130,19 +130,58 @@ func (c *checker) inPlace(g *Geometry) (n int, err error) {
 	return n + min(good, 4) - min(bad, 4), err
 }
 
-// headsFit reports whether every FAT of g starts as one does: with the media
-// byte, or with another that can be and a byte of ones.
+// headsFit reports whether every FAT of g is in its place: it starts as one does,
+// or as another of them does that is.
 func (c *checker) headsFit(g *Geometry) bool {
-	var head [2]byte
+	good := -1
 	for k := range g.Fats {
-		if _, err := c.d.ReadAt(head[:], g.FatOff(k)); err != nil {
-			return false
+		if c.headFits(g, k) {
+			good = k
+			break
 		}
-		if !mediaOK(head[0]) || head[0] != g.Media && head[1] != 0xFF {
+	}
+	if good < 0 {
+		return false
+	}
+	for k := range g.Fats {
+		if k != good && !c.headFits(g, k) && !c.fatsAlike(g, good, k) {
 			return false
 		}
 	}
 	return true
+}
+
+// headFits reports whether FAT k of g starts with the media byte, or with
+// another that can be and a byte of ones.
+func (c *checker) headFits(g *Geometry, k int) bool {
+	var head [2]byte
+	if _, err := c.d.ReadAt(head[:], g.FatOff(k)); err != nil {
+		return false
+	}
+	return mediaOK(head[0]) && (head[0] == g.Media || head[1] == 0xFF)
+}
+
+// fatsAlike reports whether the first sectors of two FATs hold mostly the same:
+// then the damage is in one of them, and not in where they are looked for. Of a
+// copy that is in another place hardly an entry would agree.
+func (c *checker) fatsAlike(g *Geometry, a, b int) bool {
+	x, y := make([]byte, bootSectorLen), make([]byte, bootSectorLen)
+	if _, err := c.d.ReadAt(x, g.FatOff(a)); err != nil {
+		return false
+	}
+	if _, err := c.d.ReadAt(y, g.FatOff(b)); err != nil {
+		return false
+	}
+	same, used := 0, 0
+	for i := range x {
+		if x[i]|y[i] != 0 {
+			used++
+			if x[i] == y[i] {
+				same++
+			}
+		}
+	}
+	return same*2 > used
 }
 
 // mediaOK: [FAT] BPB_Media.
@@ -192,7 +231,19 @@ func (c *checker) readSome(r dev.Range, n int64) ([]byte, error) {
 // looksLike judges slots: up to the end mark all are free, part of a long name,
 // or entries with names and clusters that can be.
 func looksLike(g *Geometry, buf []byte) rootKind {
-	bad, n := 0, 0
+	n, bad := tally(g, buf)
+	switch {
+	case n == 0:
+		return rootBlank
+	case bad*4 < n: // one odd entry among several is a damaged entry
+		return rootDirectory
+	default:
+		return rootOther
+	}
+}
+
+// tally counts the slots up to the end mark, and those of them that cannot be.
+func tally(g *Geometry, buf []byte) (n, bad int) {
 	for k := range len(buf) / entryLen {
 		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
 		if e.isEnd() {
@@ -202,14 +253,7 @@ func looksLike(g *Geometry, buf []byte) rootKind {
 			bad++
 		}
 	}
-	switch {
-	case n == 0:
-		return rootBlank
-	case bad*4 < n: // one odd entry among several is a damaged entry
-		return rootDirectory
-	default:
-		return rootOther
-	}
+	return n, bad
 }
 
 // rootDirs are the first clusters of some directories in the root.
@@ -236,8 +280,8 @@ func (c *checker) rootDirs(g *Geometry) ([]uint32, error) {
 }
 
 // subdirectories looks at some directories in the root: good ones name their
-// own cluster in their first slot, bad ones name another or hold no entries.
-// Directories without dot entries exist, and say nothing.
+// own cluster in their first slot, bad ones name another or hold no entries, not
+// even blank ones. Directories without dot entries exist, and say nothing.
 func (c *checker) subdirectories(g *Geometry) (good, bad int, err error) {
 	dirs, err := c.rootDirs(g)
 	if err != nil {
@@ -253,7 +297,7 @@ func (c *checker) subdirectories(g *Geometry) (good, bad int, err error) {
 			bad++
 		case namesItself(g, buf, st):
 			good++
-		case string(dirEntry(buf).name()) == dotName || looksLike(g, buf) == rootOther:
+		case string(dirEntry(buf).name()) == dotName || looksLike(g, buf) != rootDirectory:
 			bad++
 		}
 	}
@@ -267,8 +311,8 @@ func namesItself(g *Geometry, slots []byte, st uint32) bool {
 }
 
 // otherRootCount is another number of entries of a fixed root with which most
-// directories in it are in place, or 0: a wrong number moves all data. It fills
-// whole sectors, as [FAT] BPB_RootEntCnt asks for.
+// directories in it are in place, at least half of them, or 0: a wrong number
+// moves all data. It fills whole sectors, as [FAT] BPB_RootEntCnt asks for.
 func (c *checker) otherRootCount(g *Geometry) (int64, error) {
 	if g.Type == FAT32 {
 		return 0, nil
@@ -278,6 +322,7 @@ func (c *checker) otherRootCount(g *Geometry) (int64, error) {
 		return 0, err
 	}
 	other := *g
+	best, most := int64(0), 0
 	for other.RootEntries = g.SectorSize / entryLen; other.RootEntries <= 0xFFFF; other.RootEntries += g.SectorSize / entryLen {
 		fits := 0
 		for _, st := range dirs {
@@ -289,9 +334,9 @@ func (c *checker) otherRootCount(g *Geometry) (int64, error) {
 				fits++
 			}
 		}
-		if fits*2 > len(dirs) {
-			return other.RootEntries, nil
+		if fits*2 >= len(dirs) && fits > most {
+			best, most = other.RootEntries, fits
 		}
 	}
-	return 0, nil
+	return best, nil
 }

@@ -25,7 +25,11 @@ const maxRelated = 64
 
 // checkLost reports the clusters that nothing leads to. They are given back: as
 // a rule they are what was left of a file when power failed. Where the root
-// directory is empty it is more likely that it was lost, and all files with it.
+// directory is empty it is more likely that it was lost, and all files with it; and
+// who removes a directory removes what is in it first, so one that has entries was
+// lost, too.
+// What cannot be done is not offered: a root that is full and cannot grow has no
+// room for rescued files.
 func (c *checker) checkLost(r *vol.Report) error {
 	var n uint64
 	var where []vol.Location
@@ -39,15 +43,23 @@ func (c *checker) checkLost(r *vol.Report) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	lost, err := newLostChains(c.walk)
+	lost, err := c.lostChains()
 	if err != nil {
 		return err
 	}
 	offers := []string{fixFree, fixRescue}
-	if c.walk.rootEmpty {
+	if live, err := lost.liveDir(); err != nil {
+		return err
+	} else if live || c.walk.rootEmpty {
 		offers = []string{fixRescue, fixFree}
 	}
-	f := c.cat.Found("lost-chains", where[0], vol.Detail("%d clusters, %d bytes, chains: %d", n, int64(n)*c.g.ClusterSize(), max(1, lost.heads.CountUsed())),
+	why := ""
+	if room, err := c.rootHasRoom(); err != nil {
+		return err
+	} else if !room {
+		offers, why = []string{fixFree}, "; the root directory is full, so no FOUND directory can be made"
+	}
+	f := c.cat.Found("lost-chains", where[0], vol.Detail("%d clusters, %d bytes, chains: %d%s", n, int64(n)*c.g.ClusterSize(), max(1, lost.heads.CountUsed()), why),
 		vol.Related(where...), vol.Offer(offers...))
 	r.Found(f, func(ctx context.Context, rep vol.Repair) error {
 		if rep.Name == fixRescue {

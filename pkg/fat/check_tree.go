@@ -1,6 +1,7 @@
 package fat
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -41,13 +42,18 @@ func (c *checker) checkTree(ctx context.Context, r *vol.Report) error {
 	if len(w.labels) > 0 {
 		c.label = w.labels[0].name[:]
 	}
-	c.reportNotes(r)
+	if err := c.attrNotes(); err != nil {
+		return err
+	}
+	if err := c.reportNotes(r); err != nil {
+		return err
+	}
 	return c.reportFaults(r)
 }
 
 // reportNotes reports what the slots show by themselves, but not what another
 // finding will settle.
-func (c *checker) reportNotes(r *vol.Report) {
+func (c *checker) reportNotes(r *vol.Report) error {
 	w := c.walk
 	twice := map[int32]bool{}
 	for _, t := range w.twice {
@@ -66,10 +72,15 @@ func (c *checker) reportNotes(r *vol.Report) {
 			// It tells which of two entries is wrong: directory-twice.
 		case n.slug == "directory-size" && garbage[[2]int32{n.dir, n.slot}]:
 			// It tells how long the file is: directory-garbage.
+		case n.slug == "directory-garbage":
+			if err := c.reportGarbage(r, n); err != nil {
+				return err
+			}
 		default:
 			c.reportNote(r, n)
 		}
 	}
+	return nil
 }
 
 // state says in words what a chain met.
@@ -101,6 +112,21 @@ func (c *checker) reportNote(r *vol.Report, n *scanNote) {
 	r.Found(f, w.ifSettled(n.dir, n.slot, n.n, c.noteFix(n)))
 }
 
+// reportGarbage reports a directory that holds something else. Where one that names
+// its parent is lost it is that to which the entry should lead.
+func (c *checker) reportGarbage(r *vol.Report, n *scanNote) error {
+	head, err := c.ownDir(n.dir, c.walk.dirs[n.dir].size == 0)
+	if err != nil {
+		return err
+	}
+	n.offer = []string{fixKeep}
+	if head != 0 {
+		n.offer, n.head = []string{fixRejoin, fixKeep}, head
+	}
+	c.reportNote(r, n)
+	return nil
+}
+
 // reportFaults reports broken chains. Where clusters that belong to nobody
 // continue a chain, linking them again is offered before cutting.
 func (c *checker) reportFaults(r *vol.Report) error {
@@ -108,12 +134,18 @@ func (c *checker) reportFaults(r *vol.Report) error {
 	if len(w.faults) == 0 {
 		return nil
 	}
-	lost, err := newLostChains(w)
+	lost, err := c.lostChains()
 	if err != nil {
 		return err
 	}
 	for i := range w.faults {
 		f := &w.faults[i]
+		if n, err := c.lostDirFault(f); err != nil {
+			return err
+		} else if n != nil {
+			c.reportNote(r, n)
+			continue
+		}
 		head, err := lost.match(f)
 		if err != nil {
 			return err
@@ -233,6 +265,13 @@ func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
 // back, unless another chain may lead there too.
 func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 	t := c.walk.tab
+	if keep > 0 {
+		// It may be the chain of another that this entry was led into: whose it
+		// is comes first.
+		if shares, err := c.sharesCluster(f); err != nil || shares {
+			return cmp.Or(err, vol.ErrNotNow)
+		}
+	}
 	cut, last := f.start, uint32(0)
 	for i := uint32(0); i < keep; i++ {
 		last = cut
@@ -256,6 +295,27 @@ func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 		return err
 	}
 	return t.setRuns(rest)
+}
+
+// sharesCluster reports whether another chain runs into that of f.
+func (c *checker) sharesCluster(f *chainFault) (bool, error) {
+	if len(c.walk.shared) == 0 {
+		return false, nil
+	}
+	shared := map[uint32]bool{}
+	for i := range c.walk.shared {
+		shared[c.walk.shared[i].cluster] = true
+	}
+	for i, cl := uint32(0), f.start; i < f.n; i++ {
+		if shared[cl] {
+			return true, nil
+		}
+		var err error
+		if cl, err = c.walk.tab.get(cl); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // chainRuns are n clusters of a chain from start on, as runs to be freed.

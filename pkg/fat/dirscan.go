@@ -16,6 +16,9 @@ type scanNote struct {
 	name   string
 	detail string
 	offer  []string
+	value  byte   // for attr-wrong and entry-beheaded: what the byte should be
+	was    byte   // for attr-wrong: what it is
+	head   uint32 // for directory-garbage: the lost directory that it should be
 }
 
 // layoutNote is a directory whose slots must move to be mended: without dot
@@ -24,7 +27,8 @@ type layoutNote struct {
 	dir  int32
 	slug string
 	slot int32
-	n    int32 // live entries concerned
+	n    int32 // live entries concerned, or remains of dot entries
+	live int32 // entries of a directory that lacks its dots
 }
 
 // labelAt is a volume label in the root directory.
@@ -58,6 +62,7 @@ type dirScan struct {
 	names   *vol.NameTable // of this scan and of those before it in its memory
 	run     longRun        // the long name being gathered
 	odd     int            // entries that look like anything but entries
+	remains int            // of dot entries
 	garbage bool
 }
 
@@ -87,6 +92,9 @@ func (s *dirScan) scan(i int32, dirs []dirNode) (err error) {
 			break
 		}
 		s.one(k, e)
+	}
+	if end < s.slots() {
+		s.beheaded(end)
 	}
 	s.dropRun(end)
 	if s.odd > 0 || s.isFile() {
@@ -131,6 +139,9 @@ func (s *dirScan) one(k int, e dirEntry) {
 		s.dropRun(k)
 	case e.isLong():
 		s.longSlot(k, longSlot(e))
+	case !s.isRoot() && dotRemains(s.w.c.g.Type, k, e, s.node.start, s.up()):
+		s.dropRun(k)
+		s.remains++
 	case e[0] == '.':
 		s.dotEntry(k, e)
 	case e.isVolume():
@@ -328,16 +339,20 @@ func (s *dirScan) hasDot(k int) bool {
 	return isDotName(e.name()) && dotSlot(e) == k && e.isDir()
 }
 
+// up is what .. of the directory is to hold: [FAT] 0 where that is the root.
+func (s *dirScan) up() uint32 {
+	if s.node.parent == 0 {
+		return 0
+	}
+	return s.parent
+}
+
 // checkDots looks at the first two slots.
 func (s *dirScan) checkDots() {
 	if !s.hasDot(0) || !s.hasDot(1) {
-		s.layout = append(s.layout, layoutNote{dir: s.dir, slug: "dots-missing"})
+		s.layout = append(s.layout, layoutNote{dir: s.dir, slug: "dots-missing", n: int32(s.remains), live: int32(len(s.live))})
 	}
-	d, parent := s.node, s.parent
-	if d.parent == 0 {
-		parent = 0 // [FAT] .. of a directory in the root holds 0
-	}
-	for k, want := range []uint32{d.start, parent} {
+	for k, want := range []uint32{s.node.start, s.up()} {
 		if !s.hasDot(k) {
 			continue
 		}

@@ -51,6 +51,12 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 		}
 	case "lfn-fields":
 		return slots(func(_ int, b []byte) { b[offLdirType], b[offLdirClus], b[offLdirClus+1] = 0, 0, 0 })
+	case "attr-wrong":
+		return slots(func(_ int, b []byte) { b[offAttr] = n.value })
+	case "entry-beheaded":
+		return slots(func(_ int, b []byte) { b[0] = n.value })
+	case "lfn-attr":
+		return slots(func(_ int, b []byte) { b[offAttr] = attrLongName })
 	case "lfn-padding":
 		return slots(func(_ int, b []byte) { pad(b) })
 	case "lfn-illegal", "lfn-surrogate", "lfn-trailing":
@@ -73,7 +79,12 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 		up := c.walk.parentStart(c.walk.dirs[n.dir].parent)
 		return slots(func(_ int, b []byte) { dirEntry(b).setStart(c.g.Type, up) })
 	case "directory-garbage":
-		return vol.Always(func() error { return c.dirToFile(n.dir) })
+		return func(_ context.Context, r vol.Repair) error {
+			if r.Name == fixRejoin {
+				return c.patchEntry(c.walk.dirs[n.dir].ref, func(e dirEntry) { e.setStart(c.g.Type, n.head) })
+			}
+			return c.dirToFile(n.dir)
+		}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ type longRun struct {
 	sum     byte
 	broken  string // what is out of sequence, "" for nothing
 	fields  int    // slots with a type or a cluster
+	attrs   int    // slots with reserved bits in their attributes
 	sums    bool   // not all slots have the same checksum
 	hash    uint32 // of the whole name, set by longName
 }
@@ -43,6 +44,9 @@ func (s *dirScan) longSlot(k int, l longSlot) {
 	}
 	if l.kind() != 0 || l.start() != 0 {
 		r.fields++
+	}
+	if l[offAttr] != attrLongName {
+		r.attrs++
 	}
 	r.n++
 	r.next--
@@ -154,6 +158,9 @@ func (s *dirScan) longName(k int, e dirEntry) bool {
 	r := &s.run
 	if r.fields > 0 {
 		s.note("lfn-fields", r.from, r.n, s.shortOf(e), "%d of %d slots", r.fields, r.n)
+	}
+	if r.attrs > 0 {
+		s.note("lfn-attr", r.from, r.n, s.shortOf(e), "%d of %d slots", r.attrs, r.n)
 	}
 	var buf [(maxLongSlots + 12) * ldirChars]uint16 // a slot number has 5 bits
 	u := s.longUnits(r.from, k, buf[:0])

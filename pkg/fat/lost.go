@@ -60,7 +60,7 @@ type lostChains struct {
 	w     *walk
 	set   *space.Map
 	heads *space.Map
-	taken map[uint32]bool
+	taken map[uint32]entryRef  // heads that were offered, and to which entry
 	byLen map[uint32]headCount // heads by length, of chains that end well
 	// byParent are heads that are directories, by the parent they name.
 	byParent map[uint32]headCount
@@ -80,7 +80,7 @@ func (h headCount) only() uint32 {
 }
 
 func newLostChains(w *walk) (*lostChains, error) {
-	l := &lostChains{w: w, set: space.NewMap(w.c.g.Clusters), taken: map[uint32]bool{}}
+	l := &lostChains{w: w, set: space.NewMap(w.c.g.Clusters), taken: map[uint32]entryRef{}}
 	err := w.lostRuns(func(e space.Extent) error {
 		return l.set.SetRun(space.Extent{Start: e.Start - firstCluster, Len: e.Len})
 	})
@@ -88,6 +88,19 @@ func newLostChains(w *walk) (*lostChains, error) {
 		return nil, err
 	}
 	return l, l.findHeads()
+}
+
+// lostChains of the walk. They are the same for all passes of a round, so that no
+// chain is offered to two entries.
+func (c *checker) lostChains() (*lostChains, error) {
+	if c.lost == nil {
+		l, err := newLostChains(c.walk)
+		if err != nil {
+			return nil, err
+		}
+		c.lost = l
+	}
+	return c.lost, nil
 }
 
 // each calls fn for every lost cluster in order.
@@ -154,11 +167,17 @@ func (l *lostChains) match(f *chainFault) (uint32, error) {
 		return 0, nil
 	}
 	head, err := l.candidate(f)
-	if err != nil || head == 0 || l.taken[head] {
+	if err != nil || head == 0 || l.isTaken(head, f) {
 		return 0, err
 	}
-	l.taken[head] = true
+	l.taken[head] = f.ref
 	return head, nil
+}
+
+// isTaken reports whether a head was offered to another entry than that of f.
+func (l *lostChains) isTaken(head uint32, f *chainFault) bool {
+	ref, ok := l.taken[head]
+	return ok && ref != f.ref
 }
 
 func (l *lostChains) candidate(f *chainFault) (uint32, error) {
@@ -194,14 +213,14 @@ func (l *lostChains) bridges(f *chainFault) (bool, error) {
 	missing := f.need - f.n
 	next := f.at + 1
 	follows := f.n == 0 && f.at == f.start || f.n > 0 && f.at == f.last+1
-	if f.free != f.at || f.at == 0 || !follows || missing < 2 || !l.isHead(next) || l.taken[next] {
+	if f.free != f.at || f.at == 0 || !follows || missing < 2 || !l.isHead(next) || l.isTaken(next, f) {
 		return false, nil
 	}
 	n, ok, err := l.length(next, missing-1)
 	if err != nil || !ok || n != missing-1 {
 		return false, err
 	}
-	l.taken[next] = true
+	l.taken[next] = f.ref
 	return true, nil
 }
 
@@ -242,23 +261,50 @@ func (l *lostChains) lostDir(f *chainFault) (uint32, error) {
 	return l.byParent[l.w.parentStart(f.ref.dir)].only(), nil
 }
 
+// ownDir is the head of the lost directory to which the entry of directory i should
+// lead instead of what is there, or 0. It must be the only one that names its parent,
+// and what is there must not be a directory: sure says so, else that the lost one
+// leads there, so that the entry leads into its middle.
+func (c *checker) ownDir(i int32, sure bool) (uint32, error) {
+	d := &c.walk.dirs[i]
+	if i == 0 || d.size != 0 {
+		return 0, nil
+	}
+	l, err := c.lostChains()
+	if err != nil {
+		return 0, err
+	}
+	f := &chainFault{ref: d.ref, isDir: true, start: d.start}
+	if !sure {
+		head, err := l.lostDir(f)
+		if err != nil || head == 0 {
+			return 0, err
+		}
+		if ok, err := l.leadsTo(head, d.start); err != nil || !ok {
+			return 0, err
+		}
+	}
+	return l.match(f)
+}
+
+// leadsTo reports whether the lost chain from head on goes on with cluster to,
+// which is none of them.
+func (l *lostChains) leadsTo(head, to uint32) (bool, error) {
+	cl := head
+	for n := 0; n < maxDirEntries && l.has(cl); n++ {
+		v, err := l.w.tab.get(cl)
+		if err != nil {
+			return false, err
+		}
+		cl = v
+	}
+	return cl == to, nil
+}
+
 // parentStart is what .. of a subdirectory of dir holds: [FAT] 0 for the root.
 func (w *walk) parentStart(dir int32) uint32 {
 	if dir == 0 {
 		return 0
 	}
 	return w.dirs[dir].start
-}
-
-// dirAt reports whether cluster c starts a directory that names itself, and
-// which parent it names.
-func (w *walk) dirAt(c uint32) (up uint32, ok bool, err error) {
-	b := make([]byte, 2*entryLen)
-	if _, err := w.c.d.ReadAt(b, w.c.g.ClusterOff(c)); err != nil {
-		return 0, false, err
-	}
-	dot, dotdot := dirEntry(b[:entryLen]), dirEntry(b[entryLen:])
-	t := w.c.g.Type
-	ok = string(dot.name()) == dotName && dot.isDir() && dot.start(t) == c && string(dotdot.name()) == dotdotName && dotdot.isDir()
-	return dotdot.start(t), ok, nil
 }

@@ -1,6 +1,7 @@
 package fat
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -19,8 +20,9 @@ type owner struct {
 	prefix uint32   // clusters of the chain before the shared one
 	before uint32   // the last of them, 0 for none
 	total  uint32   // clusters of the chain in all
-	own    bool     // for a directory: its dot entry names the shared cluster
+	proof  dirProof // for a directory that starts with the shared cluster
 	holds  rootKind // for a directory: what the shared cluster looks like
+	slots  int      // and how many slots up to an end mark it would have there
 }
 
 // findOwners goes through all chains again, in the order of the walk, to find
@@ -133,8 +135,9 @@ func (f *ownerFinder) finish() error {
 				return err
 			}
 			o.holds = looksLike(f.w.c.g, buf)
-			if o.prefix == 0 {
-				if o.own, err = f.w.looksLikeDir(o.start); err != nil {
+			o.slots, _ = tally(f.w.c.g, buf)
+			if o.prefix == 0 && !o.root {
+				if o.proof, err = f.w.proofOf(o.start, o.ref.dir); err != nil {
 					return err
 				}
 			}
@@ -187,11 +190,8 @@ func (w *walk) unsettled() error {
 	if len(w.shared) == 0 {
 		return nil
 	}
-	clusters := make([]uint32, 0, len(w.shared))
-	for i := range w.shared {
-		clusters = append(clusters, w.shared[i].cluster)
-	}
-	slices.Sort(clusters)
+	shared := slices.Clone(w.shared)
+	slices.SortStableFunc(shared, func(a, b sharedAt) int { return cmp.Compare(a.cluster, b.cluster) })
 	w.settled = make([]int32, len(w.dirs))
 	for i := range w.dirs {
 		ref := w.dirs[i].ref
@@ -199,7 +199,7 @@ func (w *walk) unsettled() error {
 			continue // 0: nothing is
 		}
 		var err error
-		if w.settled[i], err = w.settledSlots(int32(i), clusters); err != nil {
+		if w.settled[i], err = w.settledSlots(int32(i), shared); err != nil {
 			return err
 		}
 	}
@@ -207,23 +207,20 @@ func (w *walk) unsettled() error {
 }
 
 // settledSlots is how many slots directory i has before the first cluster that
-// it shares and that is none of a directory.
-func (w *walk) settledSlots(i int32, shared []uint32) (int32, error) {
-	g := w.c.g
-	per := int32(g.ClusterSize() / entryLen)
+// it shares and that is none of a directory; shared is in order of clusters.
+func (w *walk) settledSlots(i int32, shared []sharedAt) (int32, error) {
+	per := int32(w.c.g.ClusterSize() / entryLen)
 	slots := int32(0)
 	for _, e := range w.dirs[i].extents {
-		k, _ := slices.BinarySearch(shared, e.Start)
-		for ; k < len(shared) && shared[k] < e.Start+e.Len; k++ {
-			at := slots + int32(shared[k]-e.Start)*per
-			if at == 0 && i == 0 {
-				continue // the root is where the boot sector says
+		k, _ := slices.BinarySearchFunc(shared, e.Start, func(s sharedAt, c uint32) int { return cmp.Compare(s.cluster, c) })
+		for ; k < len(shared) && shared[k].cluster < e.Start+e.Len; k++ {
+			at := slots + int32(shared[k].cluster-e.Start)*per
+			if w.hangsOn(shared[k].ref, i, at) {
+				continue // it is the directory that leads there, see heaviest
 			}
-			buf, err := w.c.readSome(g.ClusterRange(shared[k], 1), bootSectorLen)
-			if err != nil {
+			if ok, err := w.isDirAt(i, shared[k].cluster, at == 0); err != nil {
 				return 0, err
-			}
-			if looksLike(g, buf) == rootOther {
+			} else if !ok {
 				return at, nil
 			}
 		}
@@ -232,6 +229,21 @@ func (w *walk) settledSlots(i int32, shared []uint32) (int32, error) {
 		}
 	}
 	return maxDirEntries, nil
+}
+
+// isDirAt reports whether cluster cl of directory i is one of a directory; first
+// says that it is to start with it.
+func (w *walk) isDirAt(i int32, cl uint32, first bool) (bool, error) {
+	if first {
+		if i == 0 {
+			return true, nil // the root is where the boot sector says
+		}
+		if proof, err := w.proofOf(cl, w.dirs[i].parent); err != nil || proof != noProof {
+			return true, err
+		}
+	}
+	buf, err := w.c.readSome(w.c.g.ClusterRange(cl, 1), bootSectorLen)
+	return looksLike(w.c.g, buf) != rootOther, err
 }
 
 // isSettled reports whether slot of a directory is known to be one.

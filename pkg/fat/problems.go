@@ -148,7 +148,7 @@ func tableProblems() []vol.Problem {
 		{Code: "FAT-0203", Slug: "hard-error", Severity: vol.SevWarning, Title: "an I/O error is noted in the FAT", Explain: "A system met a disk error on this volume when it was last mounted. The medium may be failing.",
 			Source: src, Repairs: []vol.Repair{repair(fixSet, "clear the mark", vol.LossNone)}},
 		{Code: "FAT-0204", Slug: "fats-differ", Severity: vol.SevError, Title: "the copies of the FAT differ",
-			Explain: "All copies must be equal. Each was held against the directories: broken chains, sizes that do not fit, clusters that belong to nobody. The one that fits best is taken.",
+			Explain: "All copies must be equal. Each was held against the directories: broken chains, sizes that do not fit, clusters that belong to nobody. The one that fits best is taken, with entries of another where those are the better ones and only few differ.",
 			Source:  src + "; BPB_NumFATs", Repairs: []vol.Repair{repair(fixMirror, "copy the FAT that fits the directories over the others", vol.LossNone),
 				repair(fixChoose, "copy the FAT that fits best over the others; neither fits wholly", vol.LossData)}},
 		{Code: "FAT-0205", Slug: "tail-nonzero", Severity: vol.SevInfo, Title: "FAT entries behind the last cluster are not zero", Explain: "They belong to no cluster and are not read.", Source: src},
@@ -190,9 +190,11 @@ func chainProblems() []vol.Problem {
 			repair(fixRejoin, "point the entry to the lost directory that names it as its parent", vol.LossMetadata), repair(fixRemove, "remove the entry", vol.LossMetadata)}},
 		{Code: "FAT-0011", Slug: "lost-chains", Severity: vol.SevError, Title: "clusters belong to no file", Explain: "They are marked as used, but no directory entry leads to them. Files that were being written or deleted when power failed leave them.", Source: src, Repairs: []vol.Repair{
 			repair(fixFree, "give the clusters back", vol.LossData), repair(fixRescue, "make a file of each chain in FOUND.000", vol.LossNone)}},
-		{Code: "FAT-0012", Slug: "cross-linked", Severity: vol.SevError, Title: "cluster belongs to two chains", Explain: "Two files lead to the same cluster. At most one of them has its own contents there. The evidence (dot entries, sizes, the clusters before it) says which; the other gets a copy where there is room.", Source: src, Repairs: []vol.Repair{
+		{Code: "FAT-0012", Slug: "cross-linked", Severity: vol.SevError, Title: "cluster belongs to two chains", Explain: "Two files lead to the same cluster. At most one of them has its own contents there. The evidence (dot entries, sizes, the clusters before it) says which; the other gets its own chain again where that is among the lost ones, or a copy where there is room.", Source: src, Repairs: []vol.Repair{
+			repair(fixRejoin, "lead the other owner to the lost chain that fits it", vol.LossMetadata),
 			repair(fixCopy, "give the other owner a copy of the shared clusters", vol.LossMetadata), repair(fixTruncate, "end the other owner's chain before the shared cluster", vol.LossData)}},
 		{Code: "FAT-0013", Slug: "directory-twice", Severity: vol.SevError, Title: "directory is reached by two entries", Explain: "Two entries lead to the same directory, or one to its own ancestor. Its dot entries say where it belongs; the other entry is wrong.", Source: "[FAT] FAT Directory Structure", Repairs: []vol.Repair{
+			repair(fixRejoin, "point the other entry to the lost directory that names its parent", vol.LossMetadata),
 			repair(fixRemove, "remove the entry that the directory does not name as its parent", vol.LossMetadata)}},
 	}
 }
@@ -207,7 +209,8 @@ func dirProblems() []vol.Problem {
 		row("FAT-0300", "directory-size", vol.SevError, "directory entry has a size", "The size of a directory is always 0.", repair(fixClear, "set the size to 0", vol.LossNone)),
 		row("FAT-0301", "dot-start", vol.SevError, "entry . leads elsewhere", "The first entry of a directory leads to the directory itself.", repair(fixSet, "set its first cluster", vol.LossNone)),
 		row("FAT-0302", "dotdot-start", vol.SevError, "entry .. leads elsewhere", "The second entry of a directory leads to its parent; 0 stands for the root.", repair(fixSet, "set its first cluster", vol.LossNone)),
-		row("FAT-0303", "dots-missing", vol.SevError, "directory lacks its dot entries", "A directory starts with the entries . and .. ; Linux turns the volume read-only when it meets one without.", repair(fixRecreate, "make them, moving what stands in their place", vol.LossNone)),
+		row("FAT-0303", "dots-missing", vol.SevError, "directory lacks its dot entries", "A directory starts with the entries . and .. ; Linux turns the volume read-only when it meets one without.",
+			repair(fixRejoin, "point the entry to the lost directory that names its parent; this is none", vol.LossMetadata), repair(fixRecreate, "make them, moving what stands in their place", vol.LossNone)),
 		row("FAT-0304", "dot-misplaced", vol.SevError, "dot entry where none can be", "Only the first two slots of a directory other than the root are . and .. .", repair(fixRemove, "remove it", vol.LossNone)),
 		row("FAT-0305", "after-end", vol.SevError, "entries behind the end of a directory", "The directory's end mark stands before them. Linux shows them, Windows does not. They may be left over from before the directory was last cleared.",
 			repair(fixReveal, "close the gap: they lead to clusters that nothing else owns", vol.LossNone), repair(fixRemove, "zero them", vol.LossMetadata)),
@@ -219,7 +222,10 @@ func dirProblems() []vol.Problem {
 		row("FAT-0311", "label-misplaced", vol.SevError, "volume label outside the root directory", "There is one label, in the root directory.", repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("FAT-0312", "label-clusters", vol.SevError, "volume label has clusters or a size", "A label has neither.", repair(fixClear, "zero both", vol.LossMetadata)),
 		row("FAT-0313", "label-invalid", vol.SevWarning, "volume label holds characters that are not allowed", "A label is made of the characters of a short name, and blanks.", repair(fixRename, "replace them", vol.LossMetadata)),
-		row("FAT-0315", "directory-garbage", vol.SevError, "directory holds something else", "It does not start with dot entries and most of its slots cannot be entries: its cluster was overwritten, or the entry never was a directory.", repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
+		row("FAT-0315", "directory-garbage", vol.SevError, "directory holds something else", "It does not start with dot entries and most of its slots cannot be entries: its cluster was overwritten, or the entry never was a directory.",
+			repair(fixRejoin, "point the entry to the lost directory that names its parent", vol.LossMetadata), repair(fixKeep, "make it a file, so that the contents can be looked at", vol.LossMetadata)),
+		row("FAT-0316", "attr-wrong", vol.SevError, "entry is marked as something else than it is", "A directory is marked as a file or a label, a file as a label, or either as part of a long name: its attributes are damaged. What the first cluster holds, or a chain of just the right length that nothing else leads to, shows what it is.", repair(fixSet, "give it the attribute that its contents show", vol.LossNone)),
+		row("FAT-0317", "entry-beheaded", vol.SevError, "first byte of an entry is zero, which ends the directory", "A zero there is the end mark: this entry, and those behind it, are seen by nobody. What else is in the slot is an entry, and the clusters that it leads to belong to it: a directory that names itself and its parent, or a chain of just the length that the size takes.", repair(fixReveal, "put the first letter of the name back, or _ where no long name tells it", vol.LossNone)),
 		row("FAT-0314", "time-invalid", vol.SevInfo, "date or time is not valid", "A month above 12, an hour above 23 and the like. Systems show another time or none."),
 	}
 }
@@ -250,5 +256,6 @@ func nameProblems() []vol.Problem {
 		row("FAT-0413", "short-longchars", vol.SevWarning, short, "short name holds a character for long names only", "The characters + , ; = [ ] are allowed in long names only.", repair(fixRename, "replace it by _", vol.LossMetadata)),
 		row("FAT-0414", "short-blank", vol.SevInfo, short, "short name holds a blank", "It is allowed, but some programs cannot type it."),
 		row("FAT-0415", "short-device", vol.SevInfo, short, "name is that of a DOS device", "Windows cannot open a file called CON, NUL, COM1 and so on."),
+		row("FAT-0416", "lfn-attr", vol.SevWarning, long+"; [Linux] ATTR_EXT", "long name slot has reserved attribute bits", "The attributes of a slot are 0F. The two bits above are reserved and not to be looked at, but Linux takes only 0F itself for a long name: it shows the short one instead.", repair(fixSet, "set the attributes to 0F", vol.LossNone)),
 	}
 }

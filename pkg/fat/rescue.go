@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -110,6 +109,28 @@ func (l *lostChains) topDirs() ([]uint32, error) {
 	return top, nil
 }
 
+// liveDir reports whether a directory is among the lost chains most of whose entries
+// lead to clusters that are lost with it. So many heads are looked at and no more.
+func (l *lostChains) liveDir() (live bool, err error) {
+	left := 1 << 14
+	err = l.eachHead(func(h uint32) error {
+		if left--; left < 0 || live {
+			return nil
+		}
+		if _, ok, err := l.w.dirAt(h); err != nil || !ok {
+			return err
+		}
+		buf, err := l.w.c.readSome(l.w.c.g.ClusterRange(h, 1), l.w.c.g.ClusterSize())
+		if err != nil {
+			return err
+		}
+		real, other, err := l.w.c.countReal(buf[:endOf(buf)*entryLen])
+		live = real > other
+		return err
+	})
+	return live, err
+}
+
 // files walks the lost chains, heads first, then what is left: cycles, which
 // have no head. Each cluster ends up in one chain; ends are the marks that make
 // it so.
@@ -201,17 +222,9 @@ func (c *checker) rootSlots(p *linkRepair, n int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Behind the end only where nothing is hidden there: it would come to light.
-	end := endOf(buf)
-	blank := dev.AllZero(buf[end*entryLen:])
-	var slots []int
-	for k := 0; k*entryLen < len(buf) && len(slots) < n; k++ {
-		if k < end && dirEntry(buf[k*entryLen:]).isFree() || k >= end && blank {
-			slots = append(slots, k)
-		}
-	}
+	slots, hidden := unusedSlots(buf, n)
 	if lack := n - len(slots); lack > 0 {
-		if !blank {
+		if hidden {
 			return nil, vol.ErrNotNow
 		}
 		per := int(c.g.ClusterSize() / entryLen)
@@ -223,6 +236,32 @@ func (c *checker) rootSlots(p *linkRepair, n int) ([]int, error) {
 		}
 	}
 	return slots, nil
+}
+
+// unusedSlots are up to n slots of a directory that are not in use: such behind the
+// end mark only where no entries are hidden there, which would come to light. What
+// else a slot there holds does not matter: it has an end mark, too, and is written
+// whole.
+func unusedSlots(buf []byte, n int) (slots []int, hidden bool) {
+	end := endOf(buf)
+	hidden = !allFree(buf[end*entryLen:])
+	for k := 0; k*entryLen < len(buf) && len(slots) < n; k++ {
+		if k < end && dirEntry(buf[k*entryLen:]).isFree() || k >= end && !hidden {
+			slots = append(slots, k)
+		}
+	}
+	return slots, hidden
+}
+
+// rootHasRoom reports whether a FOUND directory can have a slot in the root, if
+// not now then when what is hidden behind its end has been settled.
+func (c *checker) rootHasRoom() (bool, error) {
+	buf, err := c.walk.read(0)
+	if err != nil {
+		return false, err
+	}
+	slots, hidden := unusedSlots(buf, 1)
+	return len(slots) > 0 || hidden || c.walk.dirs[0].start != 0 && c.walk.dirBytes(0)+c.g.ClusterSize() <= maxDirBytes, nil
 }
 
 // writeFound writes a FOUND directory, and its entry in the root.

@@ -309,8 +309,8 @@ func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 		if ch.n == 0 {
 			// The cluster is part of another chain. If it is a directory after
 			// all, what it leads to must not be taken for lost.
-			ok, err := w.looksLikeDir(start)
-			if err != nil || !ok {
+			proof, err := w.proofOf(start, s.dir)
+			if err != nil || proof == noProof {
 				return err
 			}
 			d.extents = []space.Extent{{Start: start, Len: 1}}
@@ -348,16 +348,6 @@ func (w *walk) fatLooksLost() bool { return w.chains >= 4 && w.sound*20 < w.chai
 func (w *walk) share(ch chain, o owner) {
 	o.prefix, o.before = ch.n, ch.last
 	w.shared = append(w.shared, sharedAt{ch.at, o})
-}
-
-// looksLikeDir reports whether cluster c starts with a dot entry that leads to
-// c itself.
-func (w *walk) looksLikeDir(c uint32) (bool, error) {
-	e := make(dirEntry, entryLen)
-	if _, err := w.c.d.ReadAt(e, w.c.g.ClusterOff(c)); err != nil {
-		return false, err
-	}
-	return string(e.name()) == dotName && e.isDir() && e.start(w.c.g.Type) == c, nil
 }
 
 // takeFile claims the clusters of a file and compares them with its size.

@@ -72,8 +72,9 @@ func (c *batch) verify() error {
 	if got, want := l.s.cp.version(), c.w.s.cp.version()+1; got != want {
 		return mistakef("checkpoint %d counts, not %d", got, want)
 	}
+	nat, b := newNATTable(l), make(nodeBlock, l.g.BlockSize)
 	for nid, path := range c.files {
-		e, err := l.s.readNAT(c.v.d, nid)
+		e, err := nat.get(nid)
 		if err != nil {
 			return err
 		}
@@ -84,11 +85,10 @@ func (c *batch) verify() error {
 		if string(e) != string(want) || !l.g.ValidMain(e.addr()) {
 			return mistakef("%s: NAT has its inode %d at block %#x, not %#x", path, nid, e.addr(), want.addr())
 		}
-		b, err := readBlock(c.v.d, l.g, e.addr())
-		if err != nil {
+		if _, err := c.v.d.ReadAt(b, l.g.BlockOff(e.addr())); err != nil {
 			return err
 		}
-		if n := nodeBlock(b); n.nid() != nid || n.ino() != nid {
+		if b.nid() != nid || b.ino() != nid {
 			return mistakef("%s: block %d is not its inode", path, e.addr())
 		}
 	}

@@ -199,17 +199,6 @@ func changeImage(t *testing.T, name, path string, m model) {
 	}
 }
 
-// onImage opens an image for writing.
-func onImage(t testing.TB, path string, fn func(d dev.Device)) {
-	t.Helper()
-	f, err := dev.OpenFile(path, dev.OpenOptions{Write: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	fn(f)
-}
-
 // cleanAfter: what Linux left is clean.
 func cleanAfter(t *testing.T, name, path, fsck string) {
 	t.Helper()

@@ -48,31 +48,43 @@ func (h *handle) add(n *dirName, ino uint32, kind byte) error {
 // addHashed makes an entry in the blocks of a directory, [Linux] behaviour
 // f2fs_add_regular_entry().
 func (h *handle) addHashed(n *dirName, ino uint32, kind byte) error {
+	if n.room > 0 {
+		if done, err := h.addTo(n.room-1, n, ino, kind); err != nil || done {
+			return err
+		}
+	}
 	for level := range maxDirDepth {
 		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
 		for page := from; page < to; page++ {
-			b, err := h.readPage(page)
-			if err != nil {
+			if done, err := h.addTo(page, n, ino, kind); err != nil || done {
+				h.b.put32(inodeDepth, max(h.b.depth(), uint32(level)+1))
 				return err
 			}
-			if b == nil {
-				if err := h.roomFor(page); err != nil {
-					return err
-				}
-				b = make([]byte, h.w.g.BlockSize)
-			}
-			d := newDentryBlock(b)
-			i := d.room(nameSlots(len(n.name)))
-			if i < 0 {
-				continue
-			}
-			d.put(i, n, ino, kind)
-			h.b.put32(inodeDepth, max(h.b.depth(), uint32(level)+1))
-			h.b.put64(inodeSize, max(h.b.size(), (page+1)*uint64(h.w.g.BlockSize)))
-			return h.writePage(page, b)
 		}
 	}
 	return vol.Refusef("%s: the directory is full", h.path)
+}
+
+// addTo makes an entry in a page of a directory, if that has room.
+func (h *handle) addTo(page uint64, n *dirName, ino uint32, kind byte) (done bool, err error) {
+	b := make([]byte, h.w.g.BlockSize)
+	ok, err := h.readInto(page, b)
+	if err != nil {
+		return false, err
+	}
+	d := newDentryBlock(b)
+	i := d.room(nameSlots(len(n.name)))
+	if i < 0 {
+		return false, nil
+	}
+	if !ok {
+		if err := h.roomFor(page); err != nil {
+			return false, err
+		}
+	}
+	d.put(i, n, ino, kind)
+	h.b.put64(inodeSize, max(h.b.size(), (page+1)*uint64(h.w.g.BlockSize)))
+	return true, h.writePage(page, b)
 }
 
 // roomFor refuses to write a page that the volume has no room for: a block, and

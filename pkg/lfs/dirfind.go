@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -11,6 +12,7 @@ type dirName struct {
 	name   []byte
 	folded []byte // in a directory in which names that fold alike are the same; else nil
 	hash   uint32
+	room   uint64 // a page in which lookup has seen room for it, plus 1; else 0
 }
 
 // nameIn makes the name for a directory. A directory that is encrypted has names
@@ -30,6 +32,9 @@ func (h *handle) nameIn(name string) (dirName, error) {
 		var ok bool
 		if n.folded, ok = foldName(nil, n.name); !ok {
 			return n, vol.Refusef("%s: it does not tell upper from lower case, and how %q folds is not known", h.path, name)
+		}
+		if h.w.sb.u16(sbEncodingFlags)&encodingStrict != 0 && !utf8.Valid(n.name) {
+			return n, vol.Refusef("%s: it takes names in UTF-8 only, and %q is none", h.path, name)
 		}
 		n.hash = nameHash(n.folded)
 	}
@@ -62,7 +67,8 @@ func (d dentryBlock) find(n *dirName) (slot int) {
 }
 
 // lookup finds a name in a directory as the kernel does: by its hash, level by
-// level. ino is 0 where it is not there.
+// level, whatever the size of the directory. ino is 0 where it is not there, and
+// then the name knows where there is room for it.
 func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 	take := func(d dentryBlock) bool {
 		i := d.find(n)
@@ -76,15 +82,20 @@ func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 		take(newDentryBlock(h.w.g.inlineArea(h.b)))
 		return ino, kind, nil
 	}
+	b := make([]byte, h.w.g.BlockSize)
 	for level := 0; level < int(min(h.b.depth(), maxDirDepth)); level++ {
 		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
-		for page := from; page < to && page < h.w.g.pages(int64(min(h.b.size(), 1<<62))); page++ {
-			b, err := h.readPage(page)
+		for page := from; page < to; page++ {
+			ok, err := h.readInto(page, b)
 			if err != nil {
 				return 0, 0, err
 			}
-			if b != nil && take(newDentryBlock(b)) {
+			d := newDentryBlock(b)
+			if ok && take(d) {
 				return ino, kind, nil
+			}
+			if ok && n.room == 0 && d.room(nameSlots(len(n.name))) >= 0 {
+				n.room = page + 1
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 // Package lfs is the log-structured format of this toolkit, which is F2FS, and
-// not littlefs: layout, format, check.
+// not littlefs: layout, format, check, and changes.
 //
 // Sources of the rules, as the comments name them:
 //
@@ -18,6 +18,10 @@
 // are in use), NAT (where a node is), SSA (whose a block is) and main. SIT and
 // NAT have two copies of each block; a bitmap in the checkpoint says which one
 // counts, and a journal there overrides both.
+//
+// A change builds on the newest checkpoint and ends with another one: writer.go
+// says how, ledger.go and nattable.go are SIT and NAT meanwhile, logs.go gives
+// out blocks, handle.go finds the pages of a file, checkpoint.go makes it count.
 //
 // The files have the names and roles of those of pkg/fat and pkg/exfat; the
 // layout is in layout.go and its kin: one for the checkpoint packs, one for

@@ -233,7 +233,7 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 			}
 			return nil, p, nil
 		}
-		child, err := h.newNode(n, st)
+		child, err := h.newNode(n, st, i == p.depth-1)
 		if err != nil {
 			return nil, p, err
 		}
@@ -249,14 +249,19 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 	return out, p, err
 }
 
+// leafBlock is the memory for the node at the end of a way.
+func (h *handle) leafBlock() nodeBlock {
+	if h.leaf == nil {
+		h.leaf = make(nodeBlock, h.w.g.BlockSize)
+	}
+	return h.leaf
+}
+
 // child reads node i on the way to a page; the last of them is good until the
 // next call.
 func (h *handle) child(nid uint32, i int, last bool) (nodeBlock, error) {
 	if last {
-		if h.leaf == nil {
-			h.leaf = make(nodeBlock, h.w.g.BlockSize)
-		}
-		return h.leaf, h.w.readNode(nid, h.nid, h.leaf)
+		return h.leafBlock(), h.w.readNode(nid, h.nid, h.leafBlock())
 	}
 	if n := h.inner[i]; n != nil && n.nid() == nid {
 		return n, nil
@@ -275,9 +280,14 @@ func beyond(p way, i int, per uint64) (n uint64) {
 }
 
 // newNode makes the node that word st of parent is to lead to, and writes the
-// parent.
-func (h *handle) newNode(parent nodeBlock, st step) (nodeBlock, error) {
-	child, err := h.w.newNode(h.nid, st.place, h.b.isDir())
+// parent. The last one on the way is good until the next call of at.
+func (h *handle) newNode(parent nodeBlock, st step, last bool) (nodeBlock, error) {
+	child, err := h.leafBlock(), error(nil)
+	if last {
+		err = h.w.initNode(child, h.nid, st.place, h.b.isDir())
+	} else {
+		child, err = h.w.newNode(h.nid, st.place, h.b.isDir())
+	}
 	if err != nil {
 		return nil, err
 	}

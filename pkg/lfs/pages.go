@@ -24,17 +24,29 @@ func (h *handle) mapped(addr uint32) (bool, error) {
 	return true, nil
 }
 
-// readPage reads a page of the file: nil where it has no block.
+// readPage reads a page of the file: nil where it has no block. What it returns
+// is the caller's.
 func (h *handle) readPage(page uint64) ([]byte, error) {
+	b := make([]byte, h.w.g.BlockSize)
+	if ok, err := h.readInto(page, b); err != nil || !ok {
+		return nil, err
+	}
+	return b, nil
+}
+
+// readInto is readPage into memory that is there; ok is false where the page has
+// no block.
+func (h *handle) readInto(page uint64, b []byte) (ok bool, err error) {
 	p, way, err := h.at(page, false)
 	if err != nil || p == nil {
-		return nil, err
+		return false, err
 	}
 	addr := p.get(way.slot)
 	if ok, err := h.mapped(addr); err != nil || !ok {
-		return nil, err
+		return false, err
 	}
-	return readBlock(h.w.d, h.w.g, addr)
+	_, err = h.w.d.ReadAt(b, h.w.g.BlockOff(addr))
+	return true, err
 }
 
 // writePage writes a page of the file: out of place, unless it was written since

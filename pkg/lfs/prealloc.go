@@ -24,21 +24,23 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 		return nil, err
 	}
 	res := &vol.PreallocResult{}
-	for _, f := range r.Files {
+	nids := make([]uint32, len(r.Files))
+	for i, f := range r.Files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		n, err := c.preallocate(f, r, p)
+		h, n, err := c.preallocate(f, r, p)
 		if err != nil {
 			return nil, err
 		}
+		nids[i] = h.nid
 		res.ClustersAllocated += n
 	}
 	if err := c.finish(); err != nil {
 		return nil, err
 	}
-	for _, f := range r.Files {
-		fr, err := c.result(f.Path)
+	for i, f := range r.Files {
+		fr, err := c.result(f.Path, nids[i])
 		if err != nil {
 			return nil, err
 		}
@@ -48,23 +50,22 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 }
 
 // preallocate does one file of the request.
-func (c *batch) preallocate(f vol.PreallocFile, r vol.PreallocRequest, p *placement) (n uint64, err error) {
+func (c *batch) preallocate(f vol.PreallocFile, r vol.PreallocRequest, p *placement) (h *handle, n uint64, err error) {
 	end, err := rangeEnd(f.Path, f.Offset, f.Length)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	h, err := c.file(f.Path, r.Create)
-	if err != nil {
-		return 0, err
+	if h, err = c.file(f.Path, r.Create); err != nil {
+		return nil, 0, err
 	}
 	if err := h.writable(); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	if err := h.reaches(end); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	if err := h.moveInline(); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	from, to := uint64(f.Offset/c.w.g.BlockSize), c.w.g.pages(end)
 	if p.real || h.isPinned() {
@@ -73,14 +74,14 @@ func (c *batch) preallocate(f vol.PreallocFile, r vol.PreallocRequest, p *placem
 		n, err = h.reserveAll(from, to)
 	}
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	if err := h.grow(end, r.KeepSize); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	h.touch()
 	c.files[h.nid] = h.path
-	return n, h.store()
+	return h, n, h.store()
 }
 
 // reserveAll is reserve, after it was counted that there is room for all.
@@ -100,8 +101,8 @@ func (h *handle) reserveAll(from, to uint64) (uint64, error) {
 
 // result is what became of a file. A reservation has no place, so the extents
 // are of the blocks that have one.
-func (c *batch) result(path string) (vol.FileResult, error) {
-	h, err := c.file(path, false)
+func (c *batch) result(path string, nid uint32) (vol.FileResult, error) {
+	h, err := c.w.open(path, nid)
 	if err != nil {
 		return vol.FileResult{}, err
 	}

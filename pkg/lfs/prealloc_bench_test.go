@@ -28,3 +28,23 @@ func BenchmarkPrealloc64x64M(b *testing.B) {
 		txn.Rollback()
 	}
 }
+
+// BenchmarkCreate20000 makes 20000 files of a block in one directory.
+func BenchmarkCreate20000(b *testing.B) {
+	d, _ := newVolume(b, gib, vol.FormatOptions{})
+	r := vol.PreallocRequest{Create: true, FillZero: true}
+	for i := range 20000 {
+		r.Files = append(r.Files, vol.PreallocFile{Path: fmt.Sprintf("dir/file number %d", i), Length: 4096})
+	}
+	for b.Loop() {
+		txn := dev.Begin(d)
+		v, err := open(b.Context(), txn, vol.OpenOptions{Raw: d})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := v.Preallocate(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+		txn.Rollback()
+	}
+}

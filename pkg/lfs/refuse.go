@@ -61,6 +61,8 @@ func (l *loaded) refusePack(force bool) error {
 		return vol.Refusef("flags %s of the checkpoint are not known", hex(cp.flags()&^cpKnown))
 	case l.s.oldLargeNat():
 		return damagedf("the large NAT bitmap is where old versions had it")
+	case !l.sumPlaced():
+		return vol.Refusef("the checksum of the checkpoint is at byte %d, where this version does not write it", cp.checksumOffset())
 	case l.s.journalFault != nil:
 		return damagedf("%s", l.s.journalFault.detail)
 	}
@@ -79,6 +81,14 @@ func (l *loaded) refusePack(force bool) error {
 		return dirtyf("files that were deleted while open are still to be freed: check -p does that, or a mount")
 	}
 	return nil
+}
+
+// sumPlaced tells whether the checksum of the checkpoint is at the end of its
+// block or, with a large NAT bitmap, in front of that: nothing of the bitmaps is
+// there then.
+func (l *loaded) sumPlaced() bool {
+	off := int64(l.s.cp.checksumOffset())
+	return off == l.g.BlockSize-4 || l.s.cp.has(cpLargeNat) && off == cpBitmaps
 }
 
 // refuseLog refuses a volume that was not unmounted: what was synced since the

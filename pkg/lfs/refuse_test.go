@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -47,6 +48,7 @@ func TestRefuseVolume(t *testing.T) {
 		{"disabled", vol.ErrDirty, "disabled", false, flag(cpDisabled)},
 		{"resize", vol.ErrDirty, "resize", false, flag(cpResize)},
 		{"unknown flags", vol.ErrRequest, "flags", false, flag(1 << 20)},
+		{"checksum", vol.ErrRequest, "checksum", false, field(cpChecksumOffset, 300)},
 		{"fsck", vol.ErrDirty, "asks for a check", true, flag(cpFsck)},
 		{"quota", vol.ErrDirty, "quotas need a check", true, flag(cpQuotaFsck)},
 		{"reserve", vol.ErrDamaged, "reserved", false, field(cpReserved, 0)},
@@ -153,6 +155,7 @@ func TestRefuseFile(t *testing.T) {
 		m.file(m.root, name, f)
 	}
 	with("immutable", file{pages: []uint32{0}}, func(n nodeBlock) { n.put32(inodeFlags, flagImmutable) })
+	with("append", file{pages: []uint32{0}}, func(n nodeBlock) { n.put32(inodeFlags, flagAppend) })
 	with("verity", file{pages: []uint32{0}}, func(n nodeBlock) { n[inodeAdvise] = adviseVerity })
 	with("alias", file{}, func(n nodeBlock) { n.put32(inodeFlags, flagDeviceAlias) })
 	with("pinned", file{pages: []uint32{0}}, func(n nodeBlock) { n[inodeInline] |= inlinePinned })
@@ -171,6 +174,7 @@ func TestRefuseFile(t *testing.T) {
 		prealloc    func(r *vol.PreallocRequest) // nil: zero
 	}{
 		{"immutable", "immutable", func(*vol.PreallocRequest) {}}, {"immutable", "immutable", nil},
+		{"append", "only grows", nil},
 		{"verity", "verity", func(*vol.PreallocRequest) {}}, {"verity", "verity", nil},
 		{"alias", "device", func(*vol.PreallocRequest) {}}, {"alias", "device", nil},
 		{"compressed", "compressed", func(*vol.PreallocRequest) {}}, {"compressed", "compressed", nil},
@@ -201,5 +205,50 @@ func TestRefuseFile(t *testing.T) {
 	}
 	if sum(t, m.d) != was {
 		t.Error("something was written")
+	}
+}
+
+// TestRefuseQuota: a file whose owner has no record is not changed, as its usage
+// could not be kept; with usage that is not known anyway it is.
+func TestRefuseQuota(t *testing.T) {
+	m := newBuilder(t, 64<<20, vol.FormatOptions{Features: "extra_attr,quota,project_quota"})
+	m.file(m.root, "f", file{pages: []uint32{0}, change: func(n nodeBlock) { n.put32(inodeUID, 1234) }})
+	m.finish()
+	l := &lab{builder: m}
+	was := sum(t, m.d)
+	err := changed(t, m.d, func(ctx context.Context, v vol.Volume) error {
+		_, err := v.Preallocate(ctx, vol.PreallocRequest{Files: []vol.PreallocFile{{Path: "f", Length: 1 << 20}}})
+		return err
+	})
+	if !errors.Is(err, vol.ErrDirty) || !strings.Contains(err.Error(), "no record of 1234") || sum(t, m.d) != was {
+		t.Errorf("it says %v", err)
+	}
+	l.alterPack(func(c checkpoint) { c.put32(cpFlags, c.flags()|cpQuotaFsck) })
+	txn := dev.Begin(m.d)
+	v, err := open(t.Context(), txn, vol.OpenOptions{Force: true})
+	if err == nil {
+		_, err = v.Preallocate(t.Context(), vol.PreallocRequest{Files: []vol.PreallocFile{{Path: "f", Length: 1 << 20}}})
+	}
+	if err != nil || !newestPack(t, txn).cp.has(cpQuotaFsck) {
+		t.Errorf("with force: %v", err)
+	}
+}
+
+// TestRefuseNames: a directory that folds case, and takes names in UTF-8 only.
+func TestRefuseNames(t *testing.T) {
+	l := newLab(t, labFeatures)
+	for _, strict := range []bool{false, true} {
+		if strict {
+			l.alterSupers(func(s superblock) { s.put16(sbEncodingFlags, encodingStrict) })
+		}
+		for name, ok := range map[string]bool{"folded/\xff": !strict, "folded/Fine": true, "folded/a\u00adb": false} {
+			v, err := open(t.Context(), dev.Begin(l.d), vol.OpenOptions{})
+			if err == nil {
+				_, err = v.Preallocate(t.Context(), vol.PreallocRequest{Create: true, Files: []vol.PreallocFile{{Path: name, Length: 1}}})
+			}
+			if (err == nil) != ok || err != nil && !errors.Is(err, vol.ErrRequest) {
+				t.Errorf("strict %v: %q: %v", strict, name, err)
+			}
+		}
 	}
 }

@@ -293,6 +293,7 @@ func (c *checker) twiceFix(n *note) vol.Fix {
 			c.claimants = found
 		}
 		list := c.claimants[n.blk]
+		delete(c.claimants, n.blk) // settled for all who were reported
 		sum, err := c.summaryOf(c.g.SegmentOf(n.blk))
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -66,6 +67,17 @@ func newestPack(t testing.TB, d dev.Device) *pack {
 		t.Fatal(err)
 	}
 	return v.(*volume).l.s.p
+}
+
+// onImage opens an image for writing.
+func onImage(t testing.TB, path string, fn func(d dev.Device)) {
+	t.Helper()
+	f, err := dev.OpenFile(path, dev.OpenOptions{Write: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fn(f)
 }
 
 // scattered is a volume with few free sections, of whose blocks every second
@@ -135,6 +147,21 @@ func TestScattered(t *testing.T) {
 	if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
 		t.Errorf("fsck.f2fs says\n%s", out)
 	}
+	// Nothing that was in use is given out again before the checkpoint: a change
+	// of all of the file has no room beside it.
+	onImage(t, path, func(d dev.Device) {
+		was := sum(t, d)
+		err := edited(t, d, func(c *batch) error {
+			h, err := c.file("big", false)
+			for page := uint64(0); page < 2900 && err == nil; page++ {
+				err = h.writePage(page, make([]byte, 4096))
+			}
+			return err
+		})
+		if !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "too scattered") || sum(t, d) != was {
+			t.Errorf("all at once: %v", err)
+		}
+	})
 }
 
 // rewrite writes 150 pages of the file of a scattered volume.

@@ -93,22 +93,28 @@ func (w *writer) readNode(nid, ino uint32, n nodeBlock) error {
 	return nil
 }
 
-// newNode makes a node that is no inode: of a directory or not, at a place of
-// its file. It is nowhere until it is put.
+// newNode makes a node that is no inode: of a directory or not, at a place of its
+// file. It is nowhere until it is put.
 func (w *writer) newNode(ino, place uint32, dir bool) (nodeBlock, error) {
+	n := make(nodeBlock, w.g.BlockSize)
+	return n, w.initNode(n, ino, place, dir)
+}
+
+// initNode is newNode in memory that is there.
+func (w *writer) initNode(n nodeBlock, ino, place uint32, dir bool) error {
+	clear(n)
 	nid, err := w.nat.alloc(ino)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	flag := place << footerShift
 	if !dir {
 		flag |= footerCold
 	}
-	n := make(nodeBlock, w.g.BlockSize)
 	n.putFooter(nid, ino, flag, firstCPVer, 0)
 	w.validNodes++
 	w.validBlocks++
-	return n, nil
+	return nil
 }
 
 // nodeLog is the log of a node, [Linux] behaviour __get_segment_type_6(): pointers

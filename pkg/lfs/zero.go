@@ -12,7 +12,8 @@ import (
 // ZeroRanges makes ranges of files read as zeros, as fallocate(2) with
 // FALLOC_FL_ZERO_RANGE does on F2FS: blocks become reservations again and are
 // given back run by run, see runs; holes become reservations, too. Of the blocks
-// at both ends that are only zeroed in part, new ones are written.
+// at both ends that are only zeroed in part, new ones are written. The result
+// counts the blocks that became reservations.
 //
 // After an error nothing that was staged may be committed.
 func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroResult, error) {
@@ -45,6 +46,9 @@ func (c *batch) zeroFile(f vol.ZeroFile, keepSize bool) (z vol.ZeroedFile, err e
 	}
 	if err := h.writable(); err != nil {
 		return z, err
+	}
+	if h.b.flags()&flagAppend != 0 {
+		return z, vol.Refusef("%s: it is marked as one that only grows at its end", h.path)
 	}
 	if h.isPinned() {
 		return z, vol.Refusef("%s: it is pinned: its blocks stay where they are, and cannot become reservations", h.path)
