@@ -21,11 +21,11 @@ import (
 type grade int
 
 const (
-	gradeShape  grade = iota // pointers, nodes, entries: what belongs to whom
-	gradeCount               // what follows from that: counts, sizes, tables
-	gradePlace               // what takes new blocks
-	gradeLost                // what nobody owns, when all else is right
-	gradeCount4              // how many there are
+	gradeShape grade = iota // pointers, nodes, entries: what belongs to whom
+	gradeCount              // what follows from that: counts, sizes, tables
+	gradePlace              // what takes new blocks
+	gradeLost               // what nobody owns, when all else is right
+	grades                  // how many there are
 )
 
 // mender is what the repairs of one pass share.
@@ -33,7 +33,7 @@ type mender struct {
 	w       *writer
 	handles map[uint32]*handle // directories and quota files, by inode
 	quotas  map[uint32]*quotaTable
-	made    [gradeCount4]bool
+	made    [grades]bool
 	placing map[int]bool // logs that may be moved
 	avoid   *space.Map   // segments that a log to be replayed is in
 	strays  map[uint32]stray

@@ -130,7 +130,8 @@ func (q *quotaTable) set(id uint32, use quotaUse) error {
 	return nil
 }
 
-// record is that of an id in a leaf, the first one if it was just made.
+// record is that of an id in a leaf, or room for it: the first one if the leaf
+// was just made.
 func (q *quotaTable) record(n, id uint32, made bool) []byte {
 	le := binary.LittleEndian
 	b := q.block(n)
@@ -138,12 +139,19 @@ func (q *quotaTable) record(n, id uint32, made bool) []byte {
 		le.PutUint16(b[quotaLeafCount:], 1)
 		return b[quotaLeaf:][:quotaRecord]
 	}
+	var free []byte
 	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
-		if rec := b[at:][:quotaRecord]; le.Uint32(rec) == id && !allZero(rec) {
+		switch rec := b[at:][:quotaRecord]; {
+		case allZero(rec):
+			free = rec
+		case le.Uint32(rec) == id:
 			return rec
 		}
 	}
-	return nil
+	if free != nil {
+		le.PutUint16(b[quotaLeafCount:], le.Uint16(b[quotaLeafCount:])+1)
+	}
+	return free
 }
 
 // store writes the file back.

@@ -3,6 +3,7 @@ package lfs
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -315,4 +316,40 @@ func allDamagesOf(slug string) (out []damage) {
 		}
 	}
 	return out
+}
+
+// TestReplayOptions: a log that is to be replayed is left with all that rests on
+// it, or given up, if that is asked for.
+func TestReplayOptions(t *testing.T) {
+	l := newLab(t, "")
+	before := holdings(t, l.d)
+	l.sync(newAddr, 3)
+	l.put32(cpFreeSegments, 1)
+	run := func(o vol.CheckOptions, decide vol.Decider) (*vol.Result, map[uint32]string) {
+		txn := dev.Begin(l.d)
+		defer txn.Rollback()
+		res, err := vol.Fsck(t.Context(), txn, Driver(), o, decide, nil)
+		if err != nil || res.Unproven != nil {
+			t.Fatalf("%+v: %v, %+v", o, err, res)
+		}
+		if res.Left(vol.SevWarning) {
+			if txn.Dirty() {
+				t.Errorf("%+v: %q are left, and something is written", o, slugs(res))
+			}
+			return res, nil
+		}
+		return res, holdings(t, txn)
+	}
+	if res, _ := run(vol.CheckOptions{NoReplay: true}, voltest.Always); res.Repaired || !res.Left(vol.SevWarning) {
+		t.Errorf("without a replay: %+v", res)
+	}
+	if res, now := run(vol.CheckOptions{DiscardLog: true}, voltest.Always); !res.Repaired || !maps.Equal(now, before) {
+		t.Errorf("given up: %q", found(res))
+	}
+	if res, _ := run(vol.CheckOptions{DiscardLog: true}, lossless); res.Repaired {
+		t.Errorf("given up by -p: %q", found(res))
+	}
+	if res, now := run(vol.CheckOptions{}, lossless); !res.Repaired || maps.Equal(now, before) {
+		t.Errorf("replayed: %q", found(res))
+	}
 }
