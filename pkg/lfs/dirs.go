@@ -175,21 +175,21 @@ func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte
 func (w *walk) takeDot(d *dot) {
 	x := &w.inodes[d.dir]
 	f := &w.bodies[x.body]
-	note := func(format string, args ...any) {
-		w.note(note{slug: [2]string{"dot", "dotdot"}[d.which-1], inode: d.dir, name: "..."[:d.which], blk: d.blk, off: d.off, len: dentryLen, detail: textf(format, args...)})
+	note := func(detail string, second int32) {
+		w.note(note{slug: [2]string{"dot", "dotdot"}[d.which-1], inode: d.dir, name: "..."[:d.which], blk: d.blk, off: d.off, len: dentryLen, detail: detail, word: second})
 	}
 	if f.dots&d.which != 0 {
-		note("a second one")
+		note("a second one", 1)
 		return
 	}
 	f.dots |= d.which
 	if d.kind != typeDir || d.hash != 0 {
-		note("type %d, hash %#x", d.kind, d.hash)
+		note(textf("type %d, hash %#x", d.kind, d.hash), 0)
 	}
 	if d.which == 2 {
 		f.up = d.ino
 	} else if d.ino != x.nid {
-		note("it leads to inode %d", d.ino)
+		note(textf("it leads to inode %d", d.ino), 0)
 	}
 }
 

@@ -65,6 +65,11 @@ type note struct {
 	off, len  int64  // bytes, where blk is not enough
 	detail    string
 	got, want any
+	// What a repair goes by: the node that has the pointer, or that an entry leads
+	// to, and the byte or the number of it there.
+	from  uint32
+	word  int32
+	place uint32
 }
 
 // maxNotes bounds how much is kept of a row on a volume that is damaged

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 )
 
 // loaded is a volume as its newest checkpoint has it: what a change builds on.
@@ -14,6 +15,8 @@ type loaded struct {
 	g   *Geometry
 	s   *state
 	sit *segments
+	// Segments that nothing is written to, or nil.
+	avoid *space.Map
 }
 
 // load reads what a mount reads, and refuses what must not be built upon, see

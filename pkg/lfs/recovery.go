@@ -111,14 +111,22 @@ func (c *checker) checkReplay(r *vol.Report) error {
 	if err != nil {
 		return err
 	}
+	c.rec = rec
+	c.m.unsettled = rec.nodes > 0 || c.s.leftMounted()
+	why := rec.why()
 	switch {
 	case rec.nodes > 0:
-		r.Found(c.cat.Found("replay", c.blockAt(rec.first), vol.Detail("%d nodes", rec.nodes)), nil)
+		fix, offer := c.replayFix(why == "")
+		f := c.cat.Found("replay", c.blockAt(rec.first), vol.Detail("%d nodes", rec.nodes))
+		f.Offer = offer
+		r.Found(f, fix)
+		r.Hold()
 	case c.s.leftMounted():
-		r.Found(c.cat.Found("not-unmounted", c.cpAt(cpFlags, 4)), nil)
+		r.Found(c.cat.Found("not-unmounted", c.cpAt(cpFlags, 4)), c.settle(nil))
+		r.Hold()
 	}
-	if why := rec.why(); why != "" {
-		r.Found(c.cat.Found("replay-address", c.blockAt(rec.badAt), vol.Detail("%s", why)), nil)
+	if why != "" {
+		r.Found(c.cat.Found("replay-address", c.blockAt(rec.badAt), vol.Detail("%s", why)), c.discardFix())
 	}
 	return nil
 }

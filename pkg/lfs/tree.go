@@ -21,7 +21,7 @@ func (w *walk) tree() {
 }
 
 func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
-	n := note{slug: slug, inode: e.dir, blk: e.blk}
+	n := note{slug: slug, inode: e.dir, blk: e.blk, from: e.ino}
 	if w.noted[slug] >= maxNotes {
 		w.note(n)
 		return
@@ -273,7 +273,7 @@ func (h *harvest) judgeSize(i int32, x *inode, f *body) {
 	bs := uint64(g.BlockSize)
 	pages := f.size/bs + min(1, f.size%bs)
 	if pages > g.maxFilePages() {
-		h.at(i, x, "inode-size", f.size, nil, "")
+		h.at(i, x, "inode-size", f.size, f.pages*bs, "")
 		return
 	}
 	if f.pages <= pages {

@@ -231,7 +231,7 @@ func (w *walk) gatherInodes(h *harvest) int32 {
 func (w *walk) follow(f *follow) {
 	owner := w.inodes[f.inode].nid
 	bad := func(slug, detail string) {
-		w.note(note{slug: slug, inode: f.inode, got: f.nid, detail: detail})
+		w.note(note{slug: slug, inode: f.inode, got: f.nid, detail: detail, from: f.from, word: f.word, place: f.place})
 	}
 	if f.nid >= w.g.NIDs() {
 		bad("node-pointer", "the number is out of range")
