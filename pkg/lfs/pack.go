@@ -127,10 +127,32 @@ func (s *state) checkSizes() *fault {
 		// The superblock speaks of blocks that the pack does not have.
 		s.payload = start - 1
 	}
-	if int64(s.payload)*s.g.BlockSize+s.g.BlockSize-cpBitmaps-4 < s.g.SITBitmapBytes()+s.g.NATBitmapBytes() {
+	if sit, nat := s.bitmapAreas(); sit.Len < s.g.SITBitmapBytes() || nat.Len < s.g.NATBitmapBytes() {
 		return bad(cpStartSum, start, nil, "the pack has no room for the version bitmaps")
 	}
 	return nil
+}
+
+// bitmapAreas are the bytes of the pack, from its start, that there are for each
+// of the two version bitmaps, [Linux] behaviour __bitmap_ptr(). The checksum
+// takes 4 bytes of the first block, at its end or in front of the bitmaps. Where
+// there is no room for the first bitmap the second's length is negative.
+func (s *state) bitmapAreas() (sit, nat dev.Range) {
+	block, payload := s.g.BlockSize-cpBitmaps-4, int64(s.payload)*s.g.BlockSize
+	switch {
+	case s.cp.has(cpLargeNat):
+		nat = dev.Range{Off: cpBitmaps, Len: block + payload}
+		if s.cp.checksumOffset() == cpBitmaps {
+			nat.Off += 4 // behind the checksum
+		}
+		n := s.g.NATBitmapBytes()
+		return dev.Range{Off: nat.Off + n, Len: nat.Len - n}, nat
+	case s.payload > 0:
+		return dev.Range{Off: s.g.BlockSize, Len: payload}, dev.Range{Off: cpBitmaps, Len: block}
+	default:
+		n := s.g.SITBitmapBytes()
+		return dev.Range{Off: cpBitmaps, Len: block}, dev.Range{Off: cpBitmaps + n, Len: block - n}
+	}
 }
 
 // linuxPayload is the first payload that Linux does not take: it leaves room
@@ -141,10 +163,9 @@ const linuxPayload = segmentBlocks - packCount - logCount
 // is by now, which Linux does not mount: [f2fs-tools] behaviour before 1.13.
 func (s *state) oldLargeNat() bool { return s.cp.has(cpLargeNat) && s.cp.checksumOffset() != cpBitmaps }
 
-// readVersions finds the two version bitmaps, [Linux] behaviour
-// __bitmap_ptr().
+// readVersions finds the two version bitmaps, for which checkSizes has found
+// room.
 func (s *state) readVersions(d dev.Device) error {
-	sit, nat := s.g.SITBitmapBytes(), s.g.NATBitmapBytes()
 	b := append([]byte{}, s.cp...)
 	for i := uint32(1); i <= s.payload; i++ {
 		p, err := readBlock(d, s.g, s.p.start+i)
@@ -153,18 +174,9 @@ func (s *state) readVersions(d dev.Device) error {
 		}
 		b = append(b, p...)
 	}
-	switch {
-	case s.cp.has(cpLargeNat):
-		at := int64(cpBitmaps)
-		if s.cp.checksumOffset() == cpBitmaps {
-			at += 4 // behind the checksum
-		}
-		s.natVersions, s.sitVersions = b[at:at+nat], b[at+nat:at+nat+sit]
-	case s.payload > 0:
-		s.natVersions, s.sitVersions = b[cpBitmaps:cpBitmaps+nat], b[s.g.BlockSize:s.g.BlockSize+sit]
-	default:
-		s.sitVersions, s.natVersions = b[cpBitmaps:cpBitmaps+sit], b[cpBitmaps+sit:cpBitmaps+sit+nat]
-	}
+	cut := func(r dev.Range, n int64) []byte { return b[r.Off : r.Off+n : r.Off+n] }
+	sit, nat := s.bitmapAreas()
+	s.sitVersions, s.natVersions = cut(sit, s.g.SITBitmapBytes()), cut(nat, s.g.NATBitmapBytes())
 	return nil
 }
 
