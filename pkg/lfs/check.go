@@ -145,13 +145,9 @@ func bytesText(b []byte) string {
 
 // checkPacks reads both checkpoint packs and settles which counts.
 func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
-	var packs [packCount]*pack
-	for i := range packs {
-		p, err := readPack(c.d, c.g, i)
-		if err != nil {
-			return err
-		}
-		packs[i] = p
+	packs, err := readPacks(c.d, c.g)
+	if err != nil {
+		return err
 	}
 	use := choosePack(packs)
 	for i, p := range packs {

@@ -54,13 +54,9 @@ func (l *loaded) loadSuper(force bool) error {
 
 // loadPack reads the checkpoint pack that counts.
 func (l *loaded) loadPack(force bool) error {
-	var packs [packCount]*pack
-	for i := range packs {
-		p, err := readPack(l.d, l.g, i)
-		if err != nil {
-			return err
-		}
-		packs[i] = p
+	packs, err := readPacks(l.d, l.g)
+	if err != nil {
+		return err
 	}
 	use := choosePack(packs)
 	if use == nil {

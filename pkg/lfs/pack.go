@@ -1,6 +1,8 @@
 package lfs
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -12,39 +14,64 @@ type pack struct {
 	start uint32 // block
 	cp    checkpoint
 	fault *fault
+	err   error // where it cannot be read, which is a fault, too
+}
+
+// readPacks reads both packs. It is an error that one of them cannot be read
+// only where the other cannot be used: [Linux] behaviour.
+func readPacks(d dev.Device, g *Geometry) (packs [packCount]*pack, err error) {
+	for i := range packs {
+		packs[i] = readPack(d, g, i)
+	}
+	if choosePack(packs) == nil {
+		err = cmp.Or(packs[0].err, packs[1].err)
+	}
+	return packs, err
 }
 
 // readPack reads and validates pack 0 or 1. [Linux] behaviour: the first block
 // has a right checksum, the pack fits its segment, the last block has a right
 // checksum and the same version.
-func readPack(d dev.Device, g *Geometry, i int) (*pack, error) {
+func readPack(d dev.Device, g *Geometry, i int) *pack {
 	p := &pack{start: g.PackBlock(i)}
 	head, err := readBlock(d, g, p.start)
 	if err != nil {
-		return nil, err
+		p.unread("cp-checksum", 0, err)
+		return p
 	}
 	p.cp = checkpoint(head)
 	if _, ok := p.cp.checksumPlace(); !ok {
 		p.bad("cp-checksum", cpChecksumOffset, p.cp.checksumOffset(), nil, "the place of the checksum cannot be")
-		return p, nil
+		return p
 	}
 	if !p.cp.sumOK() {
 		p.bad("cp-checksum", int64(p.cp.checksumOffset()), hex(p.cp.sum()), nil, "the checksum of the pack's first block is wrong")
-		return p, nil
+		return p
 	}
 	n := p.cp.blocks()
 	if n < 2 || n > segmentBlocks {
 		p.bad("cp-blocks", cpBlocks, n, nil, "cp_pack_total_block_count must be 2 to 512")
-		return p, nil
+		return p
 	}
 	tail, err := readBlock(d, g, p.start+n-1)
 	if err != nil {
-		return nil, err
+		p.unread("cp-tail", int64(n-1)*g.BlockSize, err)
+		return p
 	}
 	if t := checkpoint(tail); !t.sumOK() || t.version() != p.cp.version() {
 		p.bad("cp-tail", int64(n-1)*g.BlockSize, t.version(), p.cp.version(), "the last block of the pack is not that of this checkpoint")
 	}
-	return p, nil
+	return p
+}
+
+// unread notes a block that cannot be read.
+func (p *pack) unread(slug string, off int64, err error) {
+	p.err = err
+	detail := textf("it cannot be read: %v", err)
+	if errors.Is(err, dev.ErrRange) {
+		detail = "it lies behind the end of the device"
+	}
+	p.bad(slug, off, nil, nil, detail)
 }
 
 func (p *pack) bad(slug string, off int64, got, want any, detail string) {
