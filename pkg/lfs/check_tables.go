@@ -94,7 +94,9 @@ func (c *checker) checkNodes(_ context.Context, r *vol.Report) error {
 	}
 	root, ok := w.inodeOf(rootIno)
 	if !ok || !w.inodes[root].isDir() {
-		c.reportNotes(r)
+		if err := c.reportNotes(r); err != nil {
+			return err
+		}
 		r.Found(c.cat.Found("root-lost", c.natAt(rootIno)), nil)
 		c.stats.BytesRead += w.bytesRead
 		return vol.ErrStop
@@ -116,9 +118,8 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 		return err
 	}
 	c.lostNodes()
-	c.reportNotes(r)
 	c.stats.BytesRead += w.bytesRead
-	return nil
+	return c.reportNotes(r)
 }
 
 // takeOrphans makes the inodes on the list of orphans roots of their own: they
@@ -165,9 +166,12 @@ func (c *checker) lostNodes() {
 }
 
 // reportNotes turns what the walk noted into findings.
-func (c *checker) reportNotes(r *vol.Report) {
+func (c *checker) reportNotes(r *vol.Report) error {
 	w := c.walk
 	for i := range w.notes {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
 		n := &w.notes[i]
 		f := c.cat.Found(n.slug, c.noteAt(n))
 		f.Detail, f.Got, f.Want = n.detail, n.got, n.want
@@ -175,10 +179,14 @@ func (c *checker) reportNotes(r *vol.Report) {
 	}
 	for _, slug := range slices.Sorted(maps.Keys(w.noted)) {
 		for n := w.noted[slug]; n > maxNotes; n-- {
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
 			r.Found(c.cat.Found(slug, vol.Location{}), nil) // it is only counted
 		}
 	}
 	w.notes, w.noted = nil, map[string]int{}
+	return nil
 }
 
 // noteAt is the place of a note. Its bytes are in its block, or beyond any block

@@ -308,17 +308,19 @@ func (w *walk) judgeDir(h *harvest, i int32, x *inode, f *body) {
 	}
 }
 
-// path of an inode, by the first names that lead to it.
+// path of an inode, by the first names that lead to it. Of one that is long the
+// beginning is left out, as is all but its number where many were asked for.
 func (w *walk) path(i int32) string {
 	if w.inodes[i].nid == rootIno {
 		return "/"
 	}
 	names := []string{}
-	up, head := i, ""
+	up, head, size := i, "", 0
 	for w.inodes[up].nid != rootIno {
 		x := &w.inodes[up]
 		p, ok := w.paths[up]
-		if !ok && (x.dir < 0 || len(names) > maxPathDepth) { // a directory may be its own ancestor
+		// A directory may be its own ancestor.
+		if x.dir < 0 || size+len(p) > maxPathLen || w.pathBytes > maxPathBytes {
 			p, ok = textf("<inode %d>", x.nid), true
 		}
 		if ok {
@@ -326,10 +328,12 @@ func (w *walk) path(i int32) string {
 			break
 		}
 		names = append(names, w.entryName(&w.entries[x.entry]))
+		size += 1 + len(names[len(names)-1])
 		up = x.dir
 	}
 	slices.Reverse(names)
 	p := strings.Join(append([]string{head}, names...), "/")
+	w.pathBytes += len(p)
 	if w.inodes[i].isDir() {
 		w.paths[i] = p
 	}
@@ -339,6 +343,10 @@ func (w *walk) path(i int32) string {
 	return p
 }
 
-// maxPathDepth is how many directories of a path are named; what is deeper
-// begins with a number.
-const maxPathDepth = 1000
+// maxPathLen is how long a path is; one that would be longer begins with the
+// number of a directory. Linux takes no longer one from a program. maxPathBytes is
+// how much of paths is kept in all.
+const (
+	maxPathLen   = 4096
+	maxPathBytes = 64 << 20
+)

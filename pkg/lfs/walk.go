@@ -126,6 +126,7 @@ type walk struct {
 	dirsIn      []dirIn // which directory is in which, as far as is known
 	leads       []lead
 	paths       map[int32]string // of directories, as far as they were asked for
+	pathBytes   int              // of all that were made
 	bytesRead   int64
 	files, dirs uint64
 	progress    func(done, total int64)
