@@ -144,7 +144,7 @@ func bytesText(b []byte) string {
 }
 
 // checkPacks reads both checkpoint packs and settles which counts.
-func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
+func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 	packs, err := readPacks(c.d, c.g)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
 	if err := c.readOrphans(r); err != nil {
 		return err
 	}
-	return c.checkReplay(r)
+	return c.checkReplay(ctx, r)
 }
 
 // cpAt is a field of the checkpoint that counts.

@@ -86,7 +86,7 @@ func (s *scanner) scan(ctx context.Context, o vol.ScanOptions, use, first, secon
 	if err := s.orphans(); err != nil {
 		return err
 	}
-	if err := s.replay(); err != nil {
+	if err := s.replay(ctx); err != nil {
 		return err
 	}
 	if err := s.root(); err != nil || o.Quick {

@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -39,10 +40,21 @@ func TestRecoveryEnds(t *testing.T) {
 	} {
 		l := newLab(t, "")
 		c.do(l)
-		rec, err := readRecovery(l.d, l.g, stateOf(t, l.d))
+		rec, err := readRecovery(t.Context(), l.d, l.g, stateOf(t, l.d))
 		if err != nil || rec.nodes != c.nodes || rec.loops != c.loops || (rec.why() != "") != c.loops {
 			t.Errorf("%s: %d nodes, %q, %v; should be %d", name, rec.nodes, rec.why(), err, c.nodes)
 		}
+	}
+}
+
+// TestStopRecovery: a long log can be left half way.
+func TestStopRecovery(t *testing.T) {
+	l := newLab(t, "")
+	l.sync(newAddr, 4)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := readRecovery(ctx, l.d, l.g, stateOf(t, l.d)); !errors.Is(err, context.Canceled) {
+		t.Errorf("it says %v", err)
 	}
 }
 
