@@ -156,14 +156,10 @@ func bytesText(b []byte) string {
 }
 
 // checkPacks reads both checkpoint packs and settles which counts.
-func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
-	var packs [packCount]*pack
-	for i := range packs {
-		p, err := readPack(c.d, c.g, i)
-		if err != nil {
-			return err
-		}
-		packs[i] = p
+func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
+	packs, err := readPacks(c.d, c.g)
+	if err != nil {
+		return err
 	}
 	use := choosePack(packs)
 	for i, p := range packs {
@@ -190,7 +186,7 @@ func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
 		return vol.ErrStop
 	}
 	c.s = s
-	if err := c.checkReplay(r); err != nil {
+	if err := c.checkReplay(ctx, r); err != nil {
 		return err
 	}
 	c.checkFlags(r)

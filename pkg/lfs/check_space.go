@@ -10,10 +10,9 @@ import (
 
 // checkSpace compares SIT with what nodes lead to, and the checkpoint with
 // both.
-func (c *checker) checkSpace(_ context.Context, r *vol.Report) error {
-	leaked := c.leaks()
-	if len(leaked) > 0 {
-		c.reportLeaks(r, leaked)
+func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
+	if err := c.checkLeaks(ctx, r); err != nil {
+		return err
 	}
 	c.checkTypes(r)
 	c.checkLogs(r)
@@ -24,19 +23,16 @@ func (c *checker) checkSpace(_ context.Context, r *vol.Report) error {
 	return nil
 }
 
-// leaks are runs of blocks that SIT has as valid and nothing leads to. (The
-// reverse was noted when the block was met.)
-func (c *checker) leaks() []space.Extent {
-	var out []space.Extent
+// leaks passes on the runs of blocks that SIT has as valid and nothing leads to.
+// (The reverse was noted when the block was met.) There can be as many as half of
+// the blocks.
+func (c *checker) leaks(ctx context.Context, fn func(space.Extent)) error {
 	valid, own := c.sit.valid, c.walk.claimed
-	add := func(unit uint32, n uint32) {
-		if k := len(out) - 1; k >= 0 && out[k].Start+out[k].Len == unit {
-			out[k].Len += n
-			return
-		}
-		out = append(out, space.Extent{Start: unit, Len: n})
-	}
+	var run space.Extent
 	for i := 0; i < valid.Pages(); i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		v, o := valid.Page(i), own.Page(i)
 		if v == nil {
 			continue
@@ -46,26 +42,40 @@ func (c *checker) leaks() []space.Extent {
 				word &^= o[k]
 			}
 			for base := uint32(i)<<15 + uint32(k)<<6; word != 0; word &= word - 1 {
-				add(base+uint32(bits.TrailingZeros64(word)), 1)
+				unit := base + uint32(bits.TrailingZeros64(word))
+				if run.Len > 0 && run.Start+run.Len == unit {
+					run.Len++
+					continue
+				}
+				if run.Len > 0 {
+					fn(run)
+				}
+				run = space.Extent{Start: unit, Len: 1}
 			}
 		}
 	}
-	return out
+	if run.Len > 0 {
+		fn(run)
+	}
+	return nil
 }
 
 // maxRelated bounds how many places one finding names.
 const maxRelated = 64
 
-func (c *checker) reportLeaks(r *vol.Report, runs []space.Extent) {
-	var n uint64
+func (c *checker) checkLeaks(ctx context.Context, r *vol.Report) error {
+	var n, runs uint64
 	var where []vol.Location
-	for _, e := range runs {
+	err := c.leaks(ctx, func(e space.Extent) {
 		n += uint64(e.Len)
-		if len(where) < maxRelated {
+		if runs++; runs <= maxRelated {
 			where = append(where, vol.Location{Cluster: c.g.Main + e.Start, Range: c.g.BlockRange(c.g.Main+e.Start, e.Len)})
 		}
+	})
+	if err == nil && runs > 0 {
+		r.Found(c.cat.Found("sit-leak", where[0], vol.Detail("%d blocks in %d runs", n, runs), vol.Related(where...)), c.leakFix(r))
 	}
-	r.Found(c.cat.Found("sit-leak", where[0], vol.Detail("%d blocks in %d runs", n, len(runs)), vol.Related(where...)), c.leakFix(r, runs))
+	return err
 }
 
 // checkTypes: data and nodes never share a segment, and SIT says which of them

@@ -96,7 +96,9 @@ func (c *checker) checkNodes(_ context.Context, r *vol.Report) error {
 	}
 	root, ok := w.inodeOf(rootIno)
 	if !ok || !w.inodes[root].isDir() {
-		c.reportNotes(r)
+		if err := c.reportNotes(r); err != nil {
+			return err
+		}
 		r.Found(c.cat.Found("root-lost", c.natAt(rootIno)), c.rootFix())
 		c.stats.BytesRead += w.bytesRead
 		return vol.ErrStop
@@ -118,7 +120,9 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 		return err
 	}
 	c.lostNodes()
-	c.reportNotes(r)
+	if err := c.reportNotes(r); err != nil {
+		return err
+	}
 	c.reportOrphans(r)
 	c.stats.BytesRead += w.bytesRead
 	return nil
@@ -169,10 +173,16 @@ func (c *checker) lostNodes() {
 }
 
 // reportNotes turns what the walk noted into findings.
-func (c *checker) reportNotes(r *vol.Report) {
+func (c *checker) reportNotes(r *vol.Report) error {
 	w := c.walk
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
 	c.settleNotes()
 	for i := range w.notes {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
 		n := &w.notes[i]
 		f := c.cat.Found(n.slug, c.noteAt(n))
 		f.Detail, f.Got, f.Want = n.detail, n.got, n.want
@@ -184,10 +194,14 @@ func (c *checker) reportNotes(r *vol.Report) {
 	}
 	for _, slug := range slices.Sorted(maps.Keys(w.noted)) {
 		for n := w.noted[slug]; n > maxNotes; n-- {
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
 			r.Found(c.cat.Found(slug, vol.Location{}), nil) // it is only counted
 		}
 	}
 	w.notes, w.noted = nil, map[string]int{}
+	return nil
 }
 
 // noteAt is the place of a note. Its bytes are in its block, or beyond any block

@@ -24,6 +24,7 @@ type harvest struct {
 	quota     []filePage
 	chunks    []chunk
 	entries   []dirEntry
+	folds     []uint64 // of the names in directories that fold them, their hashes
 	dots      []dot
 
 	reserved    uint64 // pointers that count as blocks and have none
@@ -51,6 +52,7 @@ func (h *harvest) reset() {
 	h.nodeRuns, h.dataRuns, h.pageRuns = h.nodeRuns[:0], h.dataRuns[:0], h.pageRuns[:0]
 	h.dirBlocks, h.quota = h.dirBlocks[:0], h.quota[:0]
 	h.chunks, h.entries, h.dots = h.chunks[:0], h.entries[:0], h.dots[:0]
+	h.folds = h.folds[:0]
 	h.reserved, h.files, h.dirs, h.bytesRead = 0, 0, 0, 0
 	h.notes = h.notes[:0]
 	clear(h.noted)

@@ -27,7 +27,7 @@ func load(ctx context.Context, d dev.Device, force bool) (*loaded, error) {
 	if err := l.loadSuper(force); err != nil {
 		return nil, err
 	}
-	if err := l.loadPack(force); err != nil {
+	if err := l.loadPack(ctx, force); err != nil {
 		return nil, err
 	}
 	sit, err := l.s.loadSIT(ctx, d)
@@ -56,14 +56,10 @@ func (l *loaded) loadSuper(force bool) error {
 }
 
 // loadPack reads the checkpoint pack that counts.
-func (l *loaded) loadPack(force bool) error {
-	var packs [packCount]*pack
-	for i := range packs {
-		p, err := readPack(l.d, l.g, i)
-		if err != nil {
-			return err
-		}
-		packs[i] = p
+func (l *loaded) loadPack(ctx context.Context, force bool) error {
+	packs, err := readPacks(l.d, l.g)
+	if err != nil {
+		return err
 	}
 	use := choosePack(packs)
 	if use == nil {
@@ -77,7 +73,7 @@ func (l *loaded) loadPack(force bool) error {
 		return damagedf("checkpoint: %s", f.detail)
 	}
 	l.s = s
-	return l.refusePack(force)
+	return l.refusePack(ctx, force)
 }
 
 // loadSIT reads SIT alone, through a plug as loadTables does.

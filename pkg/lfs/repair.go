@@ -74,7 +74,8 @@ func (c *checker) writer(ctx context.Context) (*writer, error) {
 	if c.m.w != nil {
 		return c.m.w, nil
 	}
-	if c.g.ReadOnly() || c.s.oldLargeNat() || c.m.unsettled {
+	// Without a checkpoint that can be read there is nothing to go on from.
+	if c.s == nil || c.g.ReadOnly() || c.s.oldLargeNat() || c.m.unsettled {
 		return nil, vol.ErrNotNow
 	}
 	if err := c.needSIT(ctx); err != nil {

@@ -2,8 +2,10 @@ package lfs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -18,12 +20,14 @@ type blockSlot struct {
 func (c *checker) ownBlock(nid uint32, slot uint16) (uint32, error) {
 	if c.lostBlocks == nil {
 		c.lostBlocks = map[blockSlot]uint32{}
-		for _, e := range c.leaks() {
-			for u := e.Start; uint64(u) < e.End(); u++ {
-				if err := c.noteLost(u); err != nil {
-					return 0, err
-				}
+		var failed error
+		err := c.leaks(c.walk.ctx, func(e space.Extent) {
+			for u := e.Start; uint64(u) < e.End() && failed == nil; u++ {
+				failed = c.noteLost(u)
 			}
+		})
+		if err := cmp.Or(failed, err); err != nil {
+			return 0, err
 		}
 	}
 	return c.lostBlocks[blockSlot{nid, slot}], nil

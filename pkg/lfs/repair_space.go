@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
 
@@ -119,7 +120,7 @@ func (c *checker) summaryKindFix(n *note) vol.Fix {
 
 // leakFix gives blocks back that nothing leads to, unless what is left wrong
 // may be why.
-func (c *checker) leakFix(r *vol.Report, runs []space.Extent) vol.Fix {
+func (c *checker) leakFix(r *vol.Report) vol.Fix {
 	if r.Left(vol.SevError) > 0 {
 		return nil
 	}
@@ -128,12 +129,13 @@ func (c *checker) leakFix(r *vol.Report, runs []space.Extent) vol.Fix {
 		if err != nil {
 			return err
 		}
-		for _, e := range runs {
-			if err := w.sit.release(c.g.Main+e.Start, e.Len); err != nil {
-				return err
+		var failed error
+		err = c.leaks(ctx, func(e space.Extent) {
+			if failed == nil {
+				failed = w.sit.release(c.g.Main+e.Start, e.Len)
 			}
-		}
-		return nil
+		})
+		return cmp.Or(failed, err)
 	})
 }
 
