@@ -29,6 +29,8 @@ type checkOptions struct {
 	mode     checkMode
 	failOn   vol.Severity
 	orphans  string // "", "report", "free", "rescue"
+	noReplay bool   // of a log that a mount would replay
+	discard  bool   // give it up
 	dryRun   bool
 	workers  int
 	undo     undoFlags
@@ -71,6 +73,8 @@ func (a *app) checkCommand() *cli.Command {
 			&cli.StringFlag{Name: "report", Value: "text", Usage: "print as `FORMAT`: " + strings.Join(a.reportNames(), ", ")},
 			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "exit 4 when something of this `SEVERITY` is left: info, warning, error"},
 			&cli.StringFlag{Name: "orphans", Usage: "what becomes of clusters that no file owns, with -p, -y or -r: report, free or rescue, as `WHAT`", DefaultText: "as -p, -y, -r say"},
+			toggle("leave a log that has to be replayed (F2FS), and all that rests on it", "no-replay"),
+			toggle("give up a log that has to be replayed (F2FS), and what was synced since, with -p, -y or -r", "discard-log"),
 			toggle("repair in memory, print what would be written, write nothing", "dry-run"),
 			&cli.IntFlag{Name: "j", Usage: "use `N` processors", DefaultText: "all"},
 			&cli.IntFlag{Name: "C", Usage: "write progress for fsck(8) to the file descriptor `FD`", DefaultText: "none"},
@@ -107,7 +111,7 @@ func (a *app) check(c *cli.Context) error {
 }
 
 func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
-	o := &checkOptions{dryRun: c.Bool("dry-run"), workers: min(c.Int("j"), runtime.NumCPU())}
+	o := &checkOptions{dryRun: c.Bool("dry-run"), noReplay: c.Bool("no-replay"), discard: c.Bool("discard-log"), workers: min(c.Int("j"), runtime.NumCPU())}
 	var err error
 	if o.mode, err = readMode(c); err != nil {
 		return nil, err
@@ -131,6 +135,10 @@ func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
 		return nil, usagef("-j wants a number from 1")
 	case o.mode == modeReport && o.orphans != "" && o.orphans != "report":
 		return nil, usagef("--orphans %s repairs, so it wants -p, -y or -r", o.orphans)
+	case o.noReplay && o.discard:
+		return nil, usagef("--no-replay and --discard-log exclude each other")
+	case o.mode == modeReport && o.discard:
+		return nil, usagef("--discard-log repairs, so it wants -p, -y or -r")
 	case o.mode == modeReport && (o.undo.keep || o.undo.file != ""):
 		return nil, usagef("--undo and --keep-undo are for repairs: they want -p, -y or -r")
 	case o.mode == modeAsk && !a.terminal(a.in):
@@ -207,6 +215,9 @@ func (o *checkOptions) decider(ctx context.Context, a *app, m *meter) vol.Decide
 		if f.Slug == orphanSlug && o.orphans != "" {
 			return named(offered, o.orphans)
 		}
+		if o.discard && (f.Slug == replaySlug || f.Slug == replayBadSlug) {
+			return named(offered, "discard")
+		}
 		switch {
 		case len(offered) == 0:
 			return -1
@@ -223,6 +234,12 @@ func (o *checkOptions) decider(ctx context.Context, a *app, m *meter) vol.Decide
 
 // orphanSlug is the problem that --orphans is about, in every catalogue.
 const orphanSlug = "lost-chains"
+
+// replaySlug and replayBadSlug are the problems that --discard-log is about.
+const (
+	replaySlug    = "replay"
+	replayBadSlug = "replay-address"
+)
 
 // named is the repair of that name, or -1: "report" is none.
 func named(rs []vol.Repair, name string) int {

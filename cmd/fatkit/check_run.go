@@ -87,7 +87,7 @@ func (r *checkRun) volume(ctx context.Context, rg region) error {
 func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 	m := r.a.newMeter("checking")
 	defer m.clear()
-	o := vol.CheckOptions{Workers: r.o.workers}
+	o := vol.CheckOptions{Workers: r.o.workers, NoReplay: r.o.noReplay, DiscardLog: r.o.discard}
 	sink := &checkSink{meter: m, fd: r.o.progress, image: rg.name(r.im.arg)}
 	if r.txn == nil {
 		d, err := rg.volume(r.im.file)

@@ -69,7 +69,7 @@ func TestCheckUsage(t *testing.T) {
 	f := newFake(t)
 	for _, args := range []string{
 		"", "-n -y IMAGE", "-p -y IMAGE", "-y -r IMAGE", "-a -y IMAGE", "--report sarif IMAGE", "--json --report text IMAGE",
-		"--fail-on bad IMAGE", "--orphans maybe -y IMAGE", "--orphans free IMAGE", "-n --orphans rescue IMAGE",
+		"--fail-on bad IMAGE", "--orphans maybe -y IMAGE", "--orphans free IMAGE", "--discard-log IMAGE", "-y --no-replay --discard-log IMAGE", "-n --orphans rescue IMAGE",
 		"-r IMAGE", "-j 0 IMAGE", "-j x IMAGE", "-C 987 IMAGE", "--undo x IMAGE", "--keep-undo IMAGE", "-y --undo x IMAGE IMAGE",
 		"-y --undo= IMAGE", "--bogus IMAGE", "--size 5 IMAGE",
 	} {

@@ -82,8 +82,7 @@ func (m *builder) load() {
 	first, _, err := readSupers(m.d)
 	m.must(err)
 	m.sb, m.g = first.raw, first.g
-	pk, err := readPack(m.d, m.g, 0)
-	m.must(err)
+	pk := readPack(m.d, m.g, 0)
 	s, f, err := readState(m.d, m.g, pk)
 	m.must(err)
 	if f != nil {

@@ -64,10 +64,11 @@ func (c *batch) finish() error {
 // this package, and must not reach the disk.
 func (c *batch) verify() error {
 	l := &loaded{d: c.v.d}
-	for _, step := range []func(bool) error{l.loadSuper, l.loadPack} {
-		if err := step(true); err != nil {
-			return err
-		}
+	if err := l.loadSuper(true); err != nil {
+		return err
+	}
+	if err := l.loadPack(c.ctx, true); err != nil {
+		return err
 	}
 	if got, want := l.s.cp.version(), c.w.s.cp.version()+1; got != want {
 		return mistakef("checkpoint %d counts, not %d", got, want)

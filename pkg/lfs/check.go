@@ -11,9 +11,6 @@ import (
 // checker is one round over one volume. The passes fill it in as they go: the
 // superblocks give the geometry, the checkpoint what counts of SIT and NAT,
 // nodes and directories what is there; space compares the two.
-//
-// The driver does not write yet, so findings offer the repairs that are right
-// for them and have no fix.
 type checker struct {
 	d    dev.Device
 	o    vol.CheckOptions
@@ -24,13 +21,26 @@ type checker struct {
 	sit  *segments
 	walk *walk
 
-	orphans []uint32
-	stats   vol.Stats
+	orphans     []uint32
+	stats       vol.Stats
+	rec         *recovery
+	m           mender
+	pending     []uint32          // orphans that are to be freed
+	entries     []natFault        // of NAT
+	lost        map[uint64]uint32 // nodes that nothing leads to, by inode and place
+	pages       map[int32][]filePage
+	ring        *int32
+	lostBlocks  map[blockSlot]uint32
+	lostSum     summaryBlock // of lostSegment
+	lostSegment uint32
+	twice       map[uint32]bool // blocks that belong to two
+	claimants   map[uint32][]claimant
+	unsafe      bool // a block in use is free to SIT, or a log writes over some
 }
 
 // newChecker is Driver.Check.
 func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
-	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
+	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems()), twice: map[uint32]bool{}}
 }
 
 // Passes in order; each relies on what the ones before it left in c.
@@ -66,15 +76,15 @@ func (c *checker) checkSupers(_ context.Context, r *vol.Report) error {
 	use := &first
 	switch {
 	case first.g == nil && second.g == nil:
-		c.superFault(r, "", &first)
+		c.superFault(r, "", &first, nil)
 		return vol.ErrStop
 	case first.g == nil:
 		use = &second
-		c.superFault(r, "sb-copy", &first)
+		c.superFault(r, "sb-copy", &first, c.superCopyFix(&second, true))
 	case second.g == nil:
-		c.superFault(r, "sb-copy", &second)
+		c.superFault(r, "sb-copy", &second, c.superCopyFix(&first, false))
 	case first.differ(&second):
-		r.Found(c.cat.Found("sb-differ", vol.At(second.off, superLen)), nil)
+		r.Found(c.cat.Found("sb-differ", vol.At(second.off, superLen)), c.superCopyFix(&first, false))
 	}
 	c.sb, c.g = use.raw, use.g
 	c.stats.Clusters = c.g.MainBlocks()
@@ -83,7 +93,7 @@ func (c *checker) checkSupers(_ context.Context, r *vol.Report) error {
 
 // superFault reports what is wrong with one copy: under its own slug where
 // neither can be used, else as a damaged copy.
-func (c *checker) superFault(r *vol.Report, slug string, s *superCopy) {
+func (c *checker) superFault(r *vol.Report, slug string, s *superCopy, fix vol.Fix) {
 	f := s.fault
 	if f == nil {
 		f = &fault{slug: "sb-magic", len: 4, detail: "the image ends before it"}
@@ -91,7 +101,7 @@ func (c *checker) superFault(r *vol.Report, slug string, s *superCopy) {
 	if slug == "" {
 		slug = f.slug
 	}
-	r.Found(c.cat.Found(slug, vol.At(s.off+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+	r.Found(c.cat.Found(slug, vol.At(s.off+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), fix)
 }
 
 // checkSuper looks at the one that counts.
@@ -101,13 +111,15 @@ func (c *checker) checkSuper(r *vol.Report, s *superCopy) error {
 		r.Found(c.cat.Found("sb-features", at(sbFeatures, 4), vol.GotWant(hex(x), nil)), nil)
 	}
 	if !allZero(c.sb.stopReasons()) {
-		r.Found(c.cat.Found("sb-stop-reason", at(sbStopReasons, stopReasonsLen), vol.Detail("%s", bytesText(c.sb.stopReasons()))), nil)
+		r.Found(c.cat.Found("sb-stop-reason", at(sbStopReasons, stopReasonsLen), vol.Detail("%s", bytesText(c.sb.stopReasons()))), c.superFix(func(b superblock) { clear(b.stopReasons()) }))
 	}
 	if !allZero(c.sb.errors()) {
-		r.Found(c.cat.Found("sb-errors", at(sbErrors, errorsLen), vol.Detail("%s", bytesText(c.sb.errors()))), nil)
+		r.Found(c.cat.Found("sb-errors", at(sbErrors, errorsLen), vol.Detail("%s", bytesText(c.sb.errors()))), c.superFix(func(b superblock) { clear(b.errors()) }))
 	}
 	if end := uint64(c.g.Segment0) + uint64(c.g.Segments)*segmentBlocks; c.g.MainEnd() < end {
-		r.Found(c.cat.Found("sb-segment-end", at(sbSegments, 4), vol.GotWant(c.g.Segments, (c.g.MainEnd()-uint64(c.g.Segment0))/segmentBlocks)), nil)
+		want := (c.g.MainEnd() - uint64(c.g.Segment0)) / segmentBlocks
+		r.Found(c.cat.Found("sb-segment-end", at(sbSegments, 4), vol.GotWant(c.g.Segments, want)),
+			c.superFix(func(b superblock) { b.put32(sbSegments, uint32(want)) }))
 	}
 	if c.g.BlockSize != minBlock {
 		r.Found(c.cat.Found("sb-page-size", at(sbLogBlock, 4), vol.GotWant(c.g.BlockSize, nil)), nil)
@@ -144,14 +156,10 @@ func bytesText(b []byte) string {
 }
 
 // checkPacks reads both checkpoint packs and settles which counts.
-func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
-	var packs [packCount]*pack
-	for i := range packs {
-		p, err := readPack(c.d, c.g, i)
-		if err != nil {
-			return err
-		}
-		packs[i] = p
+func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
+	packs, err := readPacks(c.d, c.g)
+	if err != nil {
+		return err
 	}
 	use := choosePack(packs)
 	for i, p := range packs {
@@ -159,7 +167,11 @@ func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
 			continue
 		}
 		f := c.cat.Found(p.fault.slug, vol.At(c.g.BlockOff(p.start)+p.fault.off, p.fault.len), vol.Detail("pack %d: %s", i+1, p.fault.detail), vol.GotWant(p.fault.got, p.fault.want))
-		r.Found(f, nil)
+		fix := c.mended(gradeShape, nil)
+		if use == nil {
+			fix = nil
+		}
+		r.Found(f, fix)
 	}
 	if use == nil {
 		r.Found(c.cat.Found("cp-none", vol.At(c.g.BlockOff(c.g.CP), c.g.SegmentBytes())), nil)
@@ -174,13 +186,13 @@ func (c *checker) checkPacks(_ context.Context, r *vol.Report) error {
 		return vol.ErrStop
 	}
 	c.s = s
+	if err := c.checkReplay(ctx, r); err != nil {
+		return err
+	}
 	c.checkFlags(r)
 	c.checkReserve(r)
 	c.checkPayload(r)
-	if err := c.readOrphans(r); err != nil {
-		return err
-	}
-	return c.checkReplay(r)
+	return c.readOrphans(r)
 }
 
 // cpAt is a field of the checkpoint that counts.
@@ -193,9 +205,9 @@ func (c *checker) checkFlags(r *vol.Report) {
 	for _, f := range []struct {
 		bit  uint32
 		slug string
-	}{{cpFsck, "cp-fsck"}, {cpError, "cp-error"}, {cpQuotaFsck, "cp-quota"}, {cpDisabled | cpDisabledQuick, "cp-disabled"}, {cpResize, "cp-resize"}} {
+	}{{cpError, "cp-error"}, {cpDisabled | cpDisabledQuick, "cp-disabled"}, {cpResize, "cp-resize"}} {
 		if c.s.cp.flags()&f.bit != 0 {
-			r.Found(c.cat.Found(f.slug, c.cpAt(cpFlags, 4)), nil)
+			r.Found(c.cat.Found(f.slug, c.cpAt(cpFlags, 4)), c.flagFix(gradeShape, f.bit))
 		}
 	}
 	if x := c.s.cp.flags() &^ cpKnown; x != 0 {
@@ -205,7 +217,7 @@ func (c *checker) checkFlags(r *vol.Report) {
 		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), nil)
 	}
 	if f := c.s.journalFault; f != nil {
-		r.Found(c.cat.Found("journal", c.cpAt(0, c.g.BlockSize), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+		r.Found(c.cat.Found("journal", c.cpAt(0, c.g.BlockSize), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.mended(gradeShape, nil))
 	}
 }
 
@@ -213,13 +225,13 @@ func (c *checker) checkFlags(r *vol.Report) {
 func (c *checker) checkReserve(r *vol.Report) {
 	cp := c.s.cp
 	if (cp.overprovision() == 0 || cp.reserved() == 0) && !c.g.ReadOnly() {
-		r.Found(c.cat.Found("cp-reserve", c.cpAt(cpReserved, 8), vol.Detail("%d reserved, %d over-provisioned", cp.reserved(), cp.overprovision())), nil)
+		r.Found(c.cat.Found("cp-reserve", c.cpAt(cpReserved, 8), vol.Detail("%d reserved, %d over-provisioned", cp.reserved(), cp.overprovision())), c.reserveFix())
 	}
 	if why := c.g.userBlocksFault(cp.userBlocks(), cp.validBlocks()); why != "" {
-		r.Found(c.cat.Found("cp-user-blocks", c.cpAt(cpUserBlocks, 8), vol.Detail("%s", why)), nil)
+		r.Found(c.cat.Found("cp-user-blocks", c.cpAt(cpUserBlocks, 8), vol.Detail("%s", why)), c.userBlocksFix())
 	}
 	for _, f := range c.s.logFaults() {
-		r.Found(c.cat.Found(f.slug, c.cpAt(f.off, f.len), vol.Detail("log %d: %s", f.log, f.detail)), nil)
+		r.Found(c.cat.Found(f.slug, c.cpAt(f.off, f.len), vol.Detail("log %d: %s", f.log, f.detail)), c.logFix(gradeShape, &f))
 	}
 }
 
@@ -227,7 +239,7 @@ func (c *checker) checkReserve(r *vol.Report) {
 func (c *checker) checkPayload(r *vol.Report) {
 	start := c.s.cp.startSum()
 	if !c.s.cp.has(cpOrphans) && start != 1+c.g.CPPayload || start < 1+c.g.CPPayload {
-		r.Found(c.cat.Found("sb-payload-pack", vol.At(superOffset+sbCPPayload, 4), vol.GotWant(c.g.CPPayload, start-1)), nil)
+		r.Found(c.cat.Found("sb-payload-pack", vol.At(superOffset+sbCPPayload, 4), vol.GotWant(c.g.CPPayload, start-1)), c.payloadFix())
 	}
 }
 
@@ -241,12 +253,9 @@ func (c *checker) readOrphans(r *vol.Report) error {
 		return err
 	}
 	for _, f := range faults {
-		r.Found(c.cat.Found("orphan-count", vol.At(c.g.BlockOff(f.blk+1)-orphanCount, 4), vol.GotWant(f.count, textf("at most %d", f.room))), nil)
+		r.Found(c.cat.Found("orphan-count", vol.At(c.g.BlockOff(f.blk+1)-orphanCount, 4), vol.GotWant(f.count, textf("at most %d", f.room))), c.mended(gradeShape, nil))
 	}
-	if c.orphans = list; len(list) > 0 {
-		from, to := c.s.orphanBlocks()
-		r.Found(c.cat.Found("orphans", vol.At(c.g.BlockOff(from), int64(to-from)*c.g.BlockSize), vol.GotWant(len(list), nil)), nil)
-	}
+	c.orphans = list
 	return nil
 }
 

@@ -39,6 +39,8 @@ func dirDamages() []damage {
 		}},
 		{slug: "dentry-position", do: func(l *lab) vol.Location { return l.swapBuckets() }},
 		{slug: "dentry-twice", more: "inode-name", do: func(l *lab) vol.Location { return at(l.rename("socket", "direct"), dentryLen) }},
+		{slug: "dentry-twice", name: " folded", with: "all", do: func(l *lab) vol.Location { return at(l.enterTwin("README.TXT", "readme.txt"), dentryLen) }},
+		{slug: "dentry-twice", name: " folded umlauts", with: "all", do: func(l *lab) vol.Location { return at(l.enterTwin("ÄÖÜ", "äöü"), dentryLen) }},
 		entry("dentry-bitmap", "many", "a name that takes four slots 5", "", func(_ *lab, d dentryBlock, i int) { d.b[(i+1)/8] &^= 1 << ((i + 1) % 8) }),
 		entry("dot", "dir", ".", "", func(l *lab, d dentryBlock, i int) { setIno(d, i, rootIno) }),
 		entry("dot", "small", ".", "", func(l *lab, d dentryBlock, i int) { d.entry(i)[dentryType] = typeFile }),
@@ -57,6 +59,17 @@ func dirDamages() []damage {
 		entry("dir-twice", "dir", "inner", "dentry-type inode-unreachable", func(l *lab, d dentryBlock, i int) { setIno(d, i, l.at["many"].ino) }),
 		entry("dir-twice", "dir", "inner", "dentry-type inode-unreachable", func(l *lab, d dentryBlock, i int) { setIno(d, i, rootIno) }),
 	}
+}
+
+// enterTwin makes l a volume with one more file in the directory that folds
+// names, where there is one with the other name.
+func (l *lab) enterTwin(old, name string) int64 {
+	*l = *fill(newBuilder(l.t, 64<<20, vol.FormatOptions{Features: labFeatures}))
+	x := l.at["folded"]
+	x.entry(old)
+	l.file(x, name, file{})
+	l.finish()
+	return x.editEntry(name, func(dentryBlock, int) {})
 }
 
 func setIno(d dentryBlock, i int, ino uint32) {

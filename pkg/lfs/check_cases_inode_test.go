@@ -55,7 +55,12 @@ func inodeDamages() []damage {
 		edit("inode-time", "plain", "", func(n nodeBlock) { n.put32(inodeMtimeNsec, 1e9) }),
 		edit("inode-depth", "many", "", func(n nodeBlock) { n.put32(inodeDepth, 1) }),
 		edit("inode-depth", "many", "", func(n nodeBlock) { n.put32(inodeDepth, 64) }),
-		edit("symlink-empty", "link", "", func(n nodeBlock) { n.put64(inodeSize, 0) }),
+		{slug: "symlink-empty", lost: 1, do: func(l *lab) vol.Location { // what the lab has there is no path
+			x := l.at["link"]
+			x.editInode(func(n nodeBlock) { n.put64(inodeSize, 0) })
+			return x.in()
+		}},
+		edit("symlink-empty", "short link", "", func(n nodeBlock) { n.put64(inodeSize, 0) }),
 	}, inodeTreeDamages()...)
 }
 

@@ -16,6 +16,9 @@ func packDamages() []damage {
 	}
 	set := func(v uint32) func(*lab) uint32 { return func(*lab) uint32 { return v } }
 	return []damage{
+		{slug: "log-type", do: func(l *lab) vol.Location {
+			return l.editSIT(l.logSegment(coldNode), func(e sitEntry) { e.put(hotData, 0) })
+		}},
 		{slug: "cp-none", more: "cp-checksum", do: func(l *lab) vol.Location {
 			for i := range packCount {
 				l.edit(l.g.PackBlock(i), func(b []byte) { b[cpElapsed] ^= 1 })
@@ -57,12 +60,12 @@ func packDamages() []damage {
 		flag("cp-flags", 1<<20),
 		{slug: "not-unmounted", do: func(l *lab) vol.Location { return l.leave(cpCRCRecovery) }},
 		{slug: "not-unmounted", name: " fastboot", do: func(l *lab) vol.Location { return l.leave(cpFastboot) }},
-		{slug: "replay", do: func(l *lab) vol.Location { return l.sync(newAddr, 3) }},
-		{slug: "replay", name: " not unmounted", do: func(l *lab) vol.Location {
+		{slug: "replay", lost: 1, do: func(l *lab) vol.Location { return l.sync(newAddr, 3) }},
+		{slug: "replay", name: " not unmounted", lost: 1, do: func(l *lab) vol.Location {
 			l.leave(cpCRCRecovery)
 			return l.sync(newAddr, 3)
 		}},
-		{slug: "replay", name: " without checksum", do: func(l *lab) vol.Location {
+		{slug: "replay", name: " without checksum", lost: 1, do: func(l *lab) vol.Location {
 			l.leave(cpNoCRCRecovery)
 			return l.sync(newAddr, 3)
 		}},

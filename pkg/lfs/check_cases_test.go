@@ -5,9 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
-	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // damage breaks a lab in one way, and says where the check must say so: what is
@@ -17,6 +15,8 @@ type damage struct {
 	more string // rows that follow from it, in order of name
 	with string // features; "all" stands for labFeatures
 	name string // where a row has several
+	left string // rows that nothing mends
+	lost int    // files that a repair may change
 	do   func(l *lab) vol.Location
 }
 
@@ -27,9 +27,10 @@ func (c damage) run(t *testing.T) {
 		features = labFeatures
 	}
 	l := newLab(t, features)
+	before := holdings(t, l.d)
 	want := c.do(l)
 	res := l.check()
-	l.unmended(len(res.Outcomes))
+	l.mends(c, before)
 	rows := append(strings.Fields(c.more), c.slug)
 	slices.Sort(rows)
 	if got := slugs(res); !slices.Equal(got, rows) {
@@ -44,17 +45,6 @@ func (c damage) run(t *testing.T) {
 		}
 	}
 	t.Errorf("%s is not found at %+v: %q", c.slug, want, found(res))
-}
-
-// unmended: whatever is asked for, nothing is repaired yet, and as much is found.
-func (l *lab) unmended(n int) {
-	l.t.Helper()
-	txn := dev.Begin(l.d)
-	defer txn.Rollback()
-	res, err := vol.Fsck(l.t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
-	if err != nil || res.Repaired || res.Unproven != nil || res.Rounds != 1 || len(res.Outcomes) != n || txn.Dirty() {
-		l.t.Errorf("-y gives %+v, %v", res, err)
-	}
 }
 
 // samePlace compares what want has.

@@ -36,22 +36,30 @@ func (l *lab) replace(t *testing.T, d dev.Device, blk uint32, b []byte) {
 }
 
 // FuzzCheckpoint has any block begin and end the pack that counts, with a right
-// checksum.
+// checksum: of a volume that has files, or of those that TestWideTables has, with
+// a payload.
 func FuzzCheckpoint(f *testing.F) {
-	l := fuzzLab(f, "")
-	head := l.read(l.g.PackBlock(0))
-	f.Add(head[:cpBitmaps+128])
-	for _, edit := range []func(c checkpoint){
-		func(c checkpoint) { c.put32(cpFlags, 0xFFFF) },
-		func(c checkpoint) { c.put32(cpFlags, cpOrphans|cpCompact); c.put32(cpStartSum, 3) },
-		func(c checkpoint) { c.put32(cpFlags, cpLargeNat); c.put32(cpChecksumOffset, cpBitmaps) },
-		func(c checkpoint) { c[cpAllocTypes] = allocSSR; c.put32(cpFlags, cpCompact|cpUmount) },
-	} {
-		c := checkpoint(slices.Clone(head))
-		edit(c)
-		f.Add([]byte(c[:cpBitmaps+128]))
+	labs := []*lab{fuzzLab(f, "")}
+	heads := []checkpoint{labs[0].read(labs[0].g.PackBlock(0))}
+	for payload := range uint32(3) {
+		l, head := wideTables(f, payload+1)
+		labs, heads = append(labs, l), append(heads, head)
 	}
-	f.Fuzz(func(t *testing.T, b []byte) {
+	for i, head := range heads {
+		f.Add(byte(i), []byte(head[:cpBitmaps+128]))
+		for _, edit := range []func(c checkpoint){
+			func(c checkpoint) { c.put32(cpFlags, 0xFFFF) },
+			func(c checkpoint) { c.put32(cpFlags, cpOrphans|cpCompact); c.put32(cpStartSum, 3) },
+			func(c checkpoint) { c.put32(cpFlags, cpLargeNat); c.put32(cpChecksumOffset, cpBitmaps) },
+			func(c checkpoint) { c[cpAllocTypes] = allocSSR; c.put32(cpFlags, cpCompact|cpUmount) },
+		} {
+			c := slices.Clone(head)
+			edit(c)
+			f.Add(byte(i), []byte(c[:cpBitmaps+128]))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which byte, b []byte) {
+		l := labs[int(which)%len(labs)]
 		c := make(checkpoint, l.g.BlockSize)
 		copy(c, b)
 		if off, ok := c.checksumPlace(); ok {

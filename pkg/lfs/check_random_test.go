@@ -43,6 +43,7 @@ func looks(t testing.TB, d dev.Device) {
 			}
 		}
 	}
+	tryRepairs(ctx, t, d)
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > looksAlloc {
 		t.Errorf("it allocates %d bytes", n)

@@ -10,32 +10,29 @@ import (
 
 // checkSpace compares SIT with what nodes lead to, and the checkpoint with
 // both.
-func (c *checker) checkSpace(_ context.Context, r *vol.Report) error {
-	leaked := c.leaks()
-	if len(leaked) > 0 {
-		c.reportLeaks(r, leaked)
+func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
+	if err := c.checkLeaks(ctx, r); err != nil {
+		return err
 	}
 	c.checkTypes(r)
 	c.checkLogs(r)
 	c.checkTotals(r)
+	c.checkMarks(r)
 	used := c.sit.valid.CountUsed()
 	c.stats.Used, c.stats.Free, c.stats.Counted = used, c.g.MainBlocks()-used, true
 	return nil
 }
 
-// leaks are runs of blocks that SIT has as valid and nothing leads to. (The
-// reverse was noted when the block was met.)
-func (c *checker) leaks() []space.Extent {
-	var out []space.Extent
+// leaks passes on the runs of blocks that SIT has as valid and nothing leads to.
+// (The reverse was noted when the block was met.) There can be as many as half of
+// the blocks.
+func (c *checker) leaks(ctx context.Context, fn func(space.Extent)) error {
 	valid, own := c.sit.valid, c.walk.claimed
-	add := func(unit uint32, n uint32) {
-		if k := len(out) - 1; k >= 0 && out[k].Start+out[k].Len == unit {
-			out[k].Len += n
-			return
-		}
-		out = append(out, space.Extent{Start: unit, Len: n})
-	}
+	var run space.Extent
 	for i := 0; i < valid.Pages(); i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		v, o := valid.Page(i), own.Page(i)
 		if v == nil {
 			continue
@@ -45,26 +42,40 @@ func (c *checker) leaks() []space.Extent {
 				word &^= o[k]
 			}
 			for base := uint32(i)<<15 + uint32(k)<<6; word != 0; word &= word - 1 {
-				add(base+uint32(bits.TrailingZeros64(word)), 1)
+				unit := base + uint32(bits.TrailingZeros64(word))
+				if run.Len > 0 && run.Start+run.Len == unit {
+					run.Len++
+					continue
+				}
+				if run.Len > 0 {
+					fn(run)
+				}
+				run = space.Extent{Start: unit, Len: 1}
 			}
 		}
 	}
-	return out
+	if run.Len > 0 {
+		fn(run)
+	}
+	return nil
 }
 
 // maxRelated bounds how many places one finding names.
 const maxRelated = 64
 
-func (c *checker) reportLeaks(r *vol.Report, runs []space.Extent) {
-	var n uint64
+func (c *checker) checkLeaks(ctx context.Context, r *vol.Report) error {
+	var n, runs uint64
 	var where []vol.Location
-	for _, e := range runs {
+	err := c.leaks(ctx, func(e space.Extent) {
 		n += uint64(e.Len)
-		if len(where) < maxRelated {
+		if runs++; runs <= maxRelated {
 			where = append(where, vol.Location{Cluster: c.g.Main + e.Start, Range: c.g.BlockRange(c.g.Main+e.Start, e.Len)})
 		}
+	})
+	if err == nil && runs > 0 {
+		r.Found(c.cat.Found("sit-leak", where[0], vol.Detail("%d blocks in %d runs", n, runs), vol.Related(where...)), c.leakFix(r))
 	}
-	r.Found(c.cat.Found("sit-leak", where[0], vol.Detail("%d blocks in %d runs", n, len(runs)), vol.Related(where...)), nil)
+	return err
 }
 
 // checkTypes: data and nodes never share a segment, and SIT says which of them
@@ -78,7 +89,7 @@ func (c *checker) checkTypes(r *vol.Report) {
 		}
 		isNode := c.sit.kind[segno] >= hotNode
 		if data && isNode || nodes && !isNode {
-			r.Found(c.cat.Found("sit-type", c.sitAt(segno, 2), vol.Detail("segment %d has type %d; it holds data: %v, nodes: %v", segno, c.sit.kind[segno], data, nodes)), nil)
+			r.Found(c.cat.Found("sit-type", c.sitAt(segno, 2), vol.Detail("segment %d has type %d; it holds data: %v, nodes: %v", segno, c.sit.kind[segno], data, nodes)), c.kindFix(segno, data, nodes))
 		}
 	}
 }
@@ -86,7 +97,19 @@ func (c *checker) checkTypes(r *vol.Report) {
 // checkLogs looks at what is in use where the six logs write next.
 func (c *checker) checkLogs(r *vol.Report) {
 	for _, f := range append(c.s.usedLogs(c.sit), c.s.summaryFaults()...) {
-		r.Found(c.cat.Found(f.slug, c.cpAt(f.off, f.len), vol.Detail("log %d: %s", f.log, f.detail)), nil)
+		r.Found(c.cat.Found(f.slug, c.cpAt(f.off, f.len), vol.Detail("log %d: %s", f.log, f.detail)), c.logFix(gradeCount, &f))
+	}
+	for i := range logCount {
+		segno := c.s.cp.logSegment(i)
+		if !c.s.logPlaced(i) || c.s.logOf(segno) != i || int(c.sit.kind[segno]) == i {
+			continue
+		}
+		if other := c.sit.kind[segno]; other >= logCount || int(other)/logsPerKind != i/logsPerKind && c.sit.count[segno] > 0 {
+			continue // reported as what the segment has
+		}
+		// [f2fs-tools] behaviour fsck_chk_curseg_info().
+		r.Found(c.cat.Found("log-type", c.sitAt(segno, 2), vol.GotWant(c.sit.kind[segno], i), vol.Detail("log %d: segment %d", i, segno)),
+			c.mended(gradeCount, func(w *writer) { w.sit.setKind(segno, i) }))
 	}
 }
 
@@ -95,12 +118,12 @@ func (c *checker) checkTotals(r *vol.Report) {
 	cp, w := c.s.cp, c.walk
 	refused := map[int64]bool{}
 	for _, f := range c.s.countFaults(c.sit) {
-		r.Found(c.cat.Found("cp-counts", c.cpAt(f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+		r.Found(c.cat.Found("cp-counts", c.cpAt(f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.totalFix(f.off, f.want))
 		refused[f.off] = true
 	}
 	total := func(off, n int64, what string, got, want uint64) {
 		if got != want && !refused[off] {
-			r.Found(c.cat.Found("cp-totals", c.cpAt(off, n), vol.Detail("%s", what), vol.GotWant(got, want)), nil)
+			r.Found(c.cat.Found("cp-totals", c.cpAt(off, n), vol.Detail("%s", what), vol.GotWant(got, want)), c.totalFix(off, want))
 		}
 	}
 	nodes := uint64(0)
@@ -113,10 +136,10 @@ func (c *checker) checkTotals(r *vol.Report) {
 	total(cpValidNodes, 4, "nodes", uint64(cp.validNodes()), nodes)
 	total(cpValidInodes, 4, "inodes", uint64(cp.validInodes()), uint64(len(w.inodes)))
 	if free := c.s.freeSegments(c.sit, nil).segments; free != cp.freeSegments() {
-		r.Found(c.cat.Found("cp-free-segments", c.cpAt(cpFreeSegments, 4), vol.GotWant(cp.freeSegments(), free)), nil)
+		r.Found(c.cat.Found("cp-free-segments", c.cpAt(cpFreeSegments, 4), vol.GotWant(cp.freeSegments(), free)), c.mended(gradeCount, nil))
 	}
 	// A number that is in use is only looked past; sload.f2fs leaves such.
 	if next := cp.nextNid(); next >= c.g.NIDs() || next < firstNid && next != 0 {
-		r.Found(c.cat.Found("cp-next-nid", c.cpAt(cpNextNid, 4), vol.GotWant(next, nil)), nil)
+		r.Found(c.cat.Found("cp-next-nid", c.cpAt(cpNextNid, 4), vol.GotWant(next, nil)), c.mended(gradeCount, nil))
 	}
 }

@@ -23,20 +23,21 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 	c.sit = t.sit
 	c.stats.BytesRead += stats.Bytes
 	for _, f := range c.sit.bad {
-		r.Found(c.cat.Found(f.slug, c.sitAt(f.segno, sitLen), vol.Detail("segment %d", f.segno), vol.GotWant(f.got, f.want)), nil)
+		r.Found(c.cat.Found(f.slug, c.sitAt(f.segno, sitLen), vol.Detail("segment %d", f.segno), vol.GotWant(f.got, f.want)), c.segmentFix(f))
 	}
 	c.walk = newWalk(ctx, c.d, c.s, c.sit, c.sb.uuid())
 	c.walk.workers = c.o.Workers
+	c.reservedNodes(t.nodes)
 	kept := t.nodes[:0]
 	for _, n := range t.nodes {
-		if c.takeNAT(r, &n) {
+		if c.takeNAT(&n) {
 			kept = append(kept, n)
 		}
 	}
 	c.walk.index.nodes = kept
 	c.checkNATBits(r, t.badBits)
 	c.checkJournals(r)
-	return nil
+	return c.checkEntries(r)
 }
 
 // sitAt is where the first n bytes of the SIT entry of a segment are.
@@ -54,19 +55,20 @@ func (c *checker) natAt(nid uint32) vol.Location {
 // takeNAT judges one entry, and tells whether there is a node to be kept.
 // Entries 1 and 2 stand for the node and meta address spaces and have the
 // address 1.
-func (c *checker) takeNAT(r *vol.Report, n *node) bool {
+func (c *checker) takeNAT(n *node) bool {
+	bad := func(slug string) { c.entries = append(c.entries, natFault{*n, slug}) }
 	switch {
 	case n.nid == 0, n.nid < rootIno && (n.addr != 1 || n.ino != n.nid):
-		r.Found(c.cat.Found("nat-reserved", c.natAt(n.nid), vol.Detail("entry %d: inode %d, address %#x", n.nid, n.ino, n.addr)), nil)
+		bad("nat-reserved")
 		return false
 	case n.nid < rootIno, n.addr == nullAddr:
 		return false // of one that is free the owner's number may stay
 	case n.ino == 0 || n.ino >= c.g.NIDs():
-		r.Found(c.cat.Found("nat-owner", c.natAt(n.nid), vol.Detail("node %d of inode %d", n.nid, n.ino)), nil)
+		bad("nat-owner")
 		return false
 	case !c.g.ValidMain(n.addr):
 		// A node that was made and never written has NEW_ADDR, in memory only.
-		r.Found(c.cat.Found("nat-address", c.natAt(n.nid), vol.Detail("node %d of inode %d: %#x", n.nid, n.ino, n.addr)), nil)
+		bad("nat-address")
 	}
 	return true
 }
@@ -75,12 +77,12 @@ func (c *checker) takeNAT(r *vol.Report, n *node) bool {
 func (c *checker) checkJournals(r *vol.Report) {
 	for nid := range c.s.natOverrides() {
 		if nid == 0 || nid >= c.g.NIDs() {
-			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("NAT: node %d", nid)), nil)
+			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("NAT: node %d", nid)), c.mended(gradeShape, nil))
 		}
 	}
 	for segno := range c.s.sitOverrides() {
 		if segno >= c.g.MainSegments {
-			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("SIT: segment %d", segno)), nil)
+			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("SIT: segment %d", segno)), c.mended(gradeShape, nil))
 		}
 	}
 }
@@ -94,8 +96,10 @@ func (c *checker) checkNodes(_ context.Context, r *vol.Report) error {
 	}
 	root, ok := w.inodeOf(rootIno)
 	if !ok || !w.inodes[root].isDir() {
-		c.reportNotes(r)
-		r.Found(c.cat.Found("root-lost", c.natAt(rootIno)), nil)
+		if err := c.reportNotes(r); err != nil {
+			return err
+		}
+		r.Found(c.cat.Found("root-lost", c.natAt(rootIno)), c.rootFix())
 		c.stats.BytesRead += w.bytesRead
 		return vol.ErrStop
 	}
@@ -116,7 +120,10 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 		return err
 	}
 	c.lostNodes()
-	c.reportNotes(r)
+	if err := c.reportNotes(r); err != nil {
+		return err
+	}
+	c.reportOrphans(r)
 	c.stats.BytesRead += w.bytesRead
 	return nil
 }
@@ -138,15 +145,16 @@ func (c *checker) takeOrphans(r *vol.Report) {
 		i, ok := w.inodeOf(ino)
 		if !ok {
 			if ino >= c.g.NIDs() || w.index.find(ino) < 0 {
-				r.Found(c.cat.Found("orphan-invalid", c.cpAt(0, c.g.BlockSize), vol.GotWant(ino, nil)), nil)
+				r.Found(c.cat.Found("orphan-invalid", c.cpAt(0, c.g.BlockSize), vol.GotWant(ino, nil)), c.dropOrphan(ino))
 			}
 			continue
 		}
 		if named[ino] || w.inodes[i].links > 0 {
-			w.noteAt(i, "orphan-linked", nil, nil, "inode %d", ino)
+			w.note(note{slug: "orphan-linked", inode: i, blk: w.index.nodes[w.inodes[i].node].addr, from: ino, detail: textf("inode %d", ino)})
 			continue
 		}
 		w.inodes[i].reached = true
+		c.pending = append(c.pending, ino)
 		if w.inodes[i].isDir() {
 			w.inodes[i].links = 2 + w.bodies[w.inodes[i].body].subdirs
 		}
@@ -159,26 +167,41 @@ func (c *checker) lostNodes() {
 	for i := range w.index.nodes {
 		n := &w.index.nodes[i]
 		if n.role == roleNone && w.g.ValidMain(n.addr) {
-			w.note(note{slug: "node-lost", inode: -1, blk: n.addr, detail: textf("node %d of inode %d", n.nid, n.ino)})
+			w.note(note{slug: "node-lost", inode: -1, blk: n.addr, from: n.nid, detail: textf("node %d of inode %d", n.nid, n.ino)})
 		}
 	}
 }
 
 // reportNotes turns what the walk noted into findings.
-func (c *checker) reportNotes(r *vol.Report) {
+func (c *checker) reportNotes(r *vol.Report) error {
 	w := c.walk
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	c.settleNotes()
 	for i := range w.notes {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
 		n := &w.notes[i]
 		f := c.cat.Found(n.slug, c.noteAt(n))
 		f.Detail, f.Got, f.Want = n.detail, n.got, n.want
-		r.Found(f, nil)
+		fix, offer := c.noteFix(n)
+		if f.Offer = offer; fix == nil {
+			f.Offer = nil
+		}
+		r.Found(f, fix)
 	}
 	for _, slug := range slices.Sorted(maps.Keys(w.noted)) {
 		for n := w.noted[slug]; n > maxNotes; n-- {
+			if err := w.ctx.Err(); err != nil {
+				return err
+			}
 			r.Found(c.cat.Found(slug, vol.Location{}), nil) // it is only counted
 		}
 	}
 	w.notes, w.noted = nil, map[string]int{}
+	return nil
 }
 
 // noteAt is the place of a note. Its bytes are in its block, or beyond any block

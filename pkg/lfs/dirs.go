@@ -23,6 +23,7 @@ type chunk struct {
 	dir     int32
 	from, n uint32
 	deepest uint32 // level that it is of, plus 1; 0 for none
+	folds   uint32 // where hashes of folded names begin, plus 1; 0 for none
 }
 
 // dot is an entry . or ..
@@ -69,10 +70,13 @@ func (w *walk) readDirs() error {
 
 // gatherEntries takes over the entries of a piece.
 func (w *walk) gatherEntries(h *harvest, base int32) {
-	first := uint32(len(w.entries))
+	first, folds := uint32(len(w.entries)), uint32(len(w.folded))
 	for _, c := range h.chunks {
 		c.dir += base
 		c.from += first
+		if c.folds > 0 {
+			c.folds += folds
+		}
 		f := &w.bodies[w.inodes[c.dir].body]
 		f.deepest = max(f.deepest, c.deepest)
 		w.chunks = append(w.chunks, c)
@@ -81,6 +85,7 @@ func (w *walk) gatherEntries(h *harvest, base int32) {
 		h.entries[i].dir += base
 	}
 	w.entries = append(w.entries, h.entries...)
+	w.folded = append(w.folded, h.folds...)
 	for i := range h.dots {
 		h.dots[i].dir += base
 		w.takeDot(&h.dots[i])
@@ -92,6 +97,9 @@ func (h *harvest) scanDentries(s dirSource, d dentryBlock, page uint64, inline b
 	level, bucket, ok := levelOf(page, int(s.f.dirLevel))
 	buckets := uint32(dirBuckets(level, int(s.f.dirLevel)))
 	c := chunk{dir: s.dir, from: uint32(len(h.entries))}
+	if h.w.folds(s) {
+		c.folds = uint32(len(h.folds)) + 1
+	}
 	for i := 0; i < d.slots; {
 		if !d.used(i) {
 			i++
@@ -116,6 +124,9 @@ func (h *harvest) scanDentries(s dirSource, d dentryBlock, page uint64, inline b
 		h.chunks = append(h.chunks, c)
 	}
 }
+
+// folds tells whether a directory folds the case of names.
+func (w *walk) folds(s dirSource) bool { return s.f.casefold && w.g.Has(featCasefold) }
 
 func isDots(name []byte) bool { return string(name) == "." || string(name) == ".." }
 
@@ -159,12 +170,17 @@ func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte
 		h.dentryNote(s, d, i, "dentry-name", "")
 	}
 	var buf [maxNameLen]byte
-	if s.f.casefold && h.w.g.Has(featCasefold) {
-		folded, ok := foldName(buf[:0], name)
-		if encrypted || !ok {
+	if h.w.folds(s) {
+		folded, ok := []byte(nil), false
+		if !encrypted {
+			folded, ok = foldName(buf[:0], name)
+		}
+		if !ok {
+			h.folds = append(h.folds, h.w.hashName(name))
 			return
 		}
 		name = folded
+		h.folds = append(h.folds, h.w.hashName(name))
 	}
 	if got, want := d.entry(i).hash(), nameHash(name); got != want {
 		h.dentryNote(s, d, i, "dentry-hash", "%#x, should be %#x", got, want)
@@ -175,21 +191,21 @@ func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte
 func (w *walk) takeDot(d *dot) {
 	x := &w.inodes[d.dir]
 	f := &w.bodies[x.body]
-	note := func(format string, args ...any) {
-		w.note(note{slug: [2]string{"dot", "dotdot"}[d.which-1], inode: d.dir, name: "..."[:d.which], blk: d.blk, off: d.off, len: dentryLen, detail: textf(format, args...)})
+	note := func(detail string, second int32) {
+		w.note(note{slug: [2]string{"dot", "dotdot"}[d.which-1], inode: d.dir, name: "..."[:d.which], blk: d.blk, off: d.off, len: dentryLen, detail: detail, word: second})
 	}
 	if f.dots&d.which != 0 {
-		note("a second one")
+		note("a second one", 1)
 		return
 	}
 	f.dots |= d.which
 	if d.kind != typeDir || d.hash != 0 {
-		note("type %d, hash %#x", d.kind, d.hash)
+		note(textf("type %d, hash %#x", d.kind, d.hash), 0)
 	}
 	if d.which == 2 {
 		f.up = d.ino
 	} else if d.ino != x.nid {
-		note("it leads to inode %d", d.ino)
+		note(textf("it leads to inode %d", d.ino), 0)
 	}
 }
 

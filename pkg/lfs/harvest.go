@@ -24,6 +24,7 @@ type harvest struct {
 	quota     []filePage
 	chunks    []chunk
 	entries   []dirEntry
+	folds     []uint64 // of the names in directories that fold them, their hashes
 	dots      []dot
 
 	reserved    uint64 // pointers that count as blocks and have none
@@ -51,6 +52,7 @@ func (h *harvest) reset() {
 	h.nodeRuns, h.dataRuns, h.pageRuns = h.nodeRuns[:0], h.dataRuns[:0], h.pageRuns[:0]
 	h.dirBlocks, h.quota = h.dirBlocks[:0], h.quota[:0]
 	h.chunks, h.entries, h.dots = h.chunks[:0], h.entries[:0], h.dots[:0]
+	h.folds = h.folds[:0]
 	h.reserved, h.files, h.dirs, h.bytesRead = 0, 0, 0, 0
 	h.notes = h.notes[:0]
 	clear(h.noted)
@@ -65,6 +67,11 @@ type note struct {
 	off, len  int64  // bytes, where blk is not enough
 	detail    string
 	got, want any
+	// What a repair goes by: the node that has the pointer, or that an entry leads
+	// to, and the byte or the number of it there.
+	from  uint32
+	word  int32
+	place uint32
 }
 
 // maxNotes bounds how much is kept of a row on a volume that is damaged

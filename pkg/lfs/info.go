@@ -1,7 +1,6 @@
 package lfs
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -196,13 +195,7 @@ func packFields(d dev.Device, g *Geometry) []vol.Field {
 	var fs []vol.Field
 	for i := range packs {
 		off := g.BlockOff(g.PackBlock(i))
-		p, err := readPack(d, g, i)
-		if err != nil {
-			p = &pack{fault: &fault{detail: err.Error()}}
-			if errors.Is(err, dev.ErrRange) {
-				p.fault.detail = "it lies behind the end of the device"
-			}
-		}
+		p := readPack(d, g, i)
 		packs[i] = p
 		name := fmt.Sprintf("checkpoint_%d", i+1)
 		fs = append(fs, vol.Field{Name: name + "_valid", Offset: off, Value: p.fault == nil})

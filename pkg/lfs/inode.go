@@ -14,7 +14,7 @@ func (h *harvest) takeInode(at int32, block []byte) {
 	w, b := h.w, nodeBlock(block)
 	n := &w.index.nodes[at]
 	if b.nid() != n.nid || b.ino() != n.nid {
-		h.note(note{slug: "node-footer", inode: -1, blk: n.addr, detail: textf("it says node %d of inode %d, NAT inode %d", b.nid(), b.ino(), n.nid)})
+		h.note(note{slug: "node-footer", inode: -1, blk: n.addr, from: n.nid, detail: textf("it says node %d of inode %d, NAT inode %d", b.nid(), b.ino(), n.nid)})
 		h.lost = append(h.lost, at)
 		return
 	}
@@ -208,7 +208,7 @@ func (h *harvest) takeContents(i int32, f *body, b nodeBlock) {
 	}
 	from := g.extraWords(b)
 	slots := f.slotsOf(max(0, b.words()-from-g.xattrWords(b)))
-	h.takeWords(origin{f, &f.tally, x.node, i}, b[inodeAddrs+4*from:][:4*slots], 0)
+	h.takeWords(origin{f, &f.tally, x.node, i, int32(inodeAddrs + 4*from)}, b[inodeAddrs+4*from:][:4*slots], 0)
 	h.takeChildren(i, f, b, uint64(slots))
 }
 
@@ -217,15 +217,16 @@ func (h *harvest) takeContents(i int32, f *body, b nodeBlock) {
 func (h *harvest) takeChildren(i int32, f *body, b nodeBlock, page uint64) {
 	per := uint32(h.w.g.per().nodeSlots())
 	step := uint64(f.slotsOf(int(per)))
+	at := func(k uint32) int32 { return int32(inodeAddrs + 4*(b.words()+int(k))) }
 	for k := range uint32(2) {
-		h.follow(follow{b.child(int(k)), i, 1 + k, roleDirect, page})
+		h.follow(follow{b.child(int(k)), i, 1 + k, roleDirect, page, b.nid(), at(k)})
 		page += step
 	}
 	for k := range uint32(2) {
-		h.follow(follow{b.child(int(2 + k)), i, 3 + k*(per+1), roleIndirect, page})
+		h.follow(follow{b.child(int(2 + k)), i, 3 + k*(per+1), roleIndirect, page, b.nid(), at(2 + k)})
 		page += step * uint64(per)
 	}
-	h.follow(follow{b.child(4), i, 3 + 2*(per+1), roleDouble, page})
+	h.follow(follow{b.child(4), i, 3 + 2*(per+1), roleDouble, page, b.nid(), at(4)})
 }
 
 // takeXattrs checks the attributes in an inode, and follows the list to the node
@@ -236,7 +237,8 @@ func (h *harvest) takeXattrs(i int32, b nodeBlock) {
 		n = h.w.g.xattrWords(b)
 	}
 	nid := b.xattrNid()
-	part := b[inodeAddrs+4*(b.words()-n) : inodeAddrs+4*b.words()]
-	state := h.checkXattrs(i, h.w.index.nodes[h.inodes[i].node].addr, part, xattrNew, nid == 0)
-	h.follow(follow{nid, i, xattrPlace, roleXattr, uint64(uint32(state))})
+	base := int64(inodeAddrs + 4*(b.words()-n))
+	part := b[base : inodeAddrs+4*b.words()]
+	state := h.checkXattrs(xattrPart{i, h.w.index.nodes[h.inodes[i].node].addr, base, part}, xattrNew, nid == 0)
+	h.follow(follow{nid, i, xattrPlace, roleXattr, uint64(uint32(state)), b.nid(), inodeXattrNid})
 }

@@ -16,6 +16,9 @@ import (
 type ledger struct {
 	g   *Geometry
 	was *segments
+	// Segments that nothing is written to: blocks of the log of synced nodes are
+	// there, though SIT does not say so.
+	avoid *space.Map
 
 	mu      sync.Mutex
 	count   []uint16 // of valid blocks, now
@@ -37,10 +40,10 @@ type segment struct {
 
 func newLedger(l *loaded) *ledger {
 	g := l.g
-	t := &ledger{g: g, was: l.sit, count: append([]uint16(nil), l.sit.count...), changed: map[uint32]*segment{}}
+	t := &ledger{g: g, was: l.sit, avoid: l.avoid, count: append([]uint16(nil), l.sit.count...), changed: map[uint32]*segment{}}
 	busy := space.NewMap(g.Sections)
 	for segno, n := range t.count {
-		if n != 0 {
+		if n != 0 || t.avoids(uint32(segno)) {
 			busy.Set(g.SectionOf(uint32(segno)))
 		}
 	}
@@ -170,7 +173,9 @@ func (s *segment) hole(at uint32) uint32 {
 }
 
 // empty tells whether a segment has no block in use, now or then.
-func (t *ledger) empty(segno uint32) bool { return t.count[segno] == 0 && t.was.count[segno] == 0 }
+func (t *ledger) empty(segno uint32) bool {
+	return t.count[segno] == 0 && t.was.count[segno] == 0 && !t.avoids(segno)
+}
 
 // put writes the entry of a segment that changed; time is what SIT calls so:
 // seconds that the volume was mounted.

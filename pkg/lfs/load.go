@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 )
 
 // loaded is a volume as its newest checkpoint has it: what a change builds on.
@@ -14,6 +15,8 @@ type loaded struct {
 	g   *Geometry
 	s   *state
 	sit *segments
+	// Segments that nothing is written to, or nil.
+	avoid *space.Map
 }
 
 // load reads what a mount reads, and refuses what must not be built upon, see
@@ -24,7 +27,7 @@ func load(ctx context.Context, d dev.Device, force bool) (*loaded, error) {
 	if err := l.loadSuper(force); err != nil {
 		return nil, err
 	}
-	if err := l.loadPack(force); err != nil {
+	if err := l.loadPack(ctx, force); err != nil {
 		return nil, err
 	}
 	sit, err := l.s.loadSIT(ctx, d)
@@ -53,14 +56,10 @@ func (l *loaded) loadSuper(force bool) error {
 }
 
 // loadPack reads the checkpoint pack that counts.
-func (l *loaded) loadPack(force bool) error {
-	var packs [packCount]*pack
-	for i := range packs {
-		p, err := readPack(l.d, l.g, i)
-		if err != nil {
-			return err
-		}
-		packs[i] = p
+func (l *loaded) loadPack(ctx context.Context, force bool) error {
+	packs, err := readPacks(l.d, l.g)
+	if err != nil {
+		return err
 	}
 	use := choosePack(packs)
 	if use == nil {
@@ -74,7 +73,7 @@ func (l *loaded) loadPack(force bool) error {
 		return damagedf("checkpoint: %s", f.detail)
 	}
 	l.s = s
-	return l.refusePack(force)
+	return l.refusePack(ctx, force)
 }
 
 // loadSIT reads SIT alone, through a plug as loadTables does.

@@ -143,7 +143,9 @@ func (t *ledger) kindOf(segno uint32) int {
 }
 
 // holed tells whether a segment has a block that was not in use and is not.
-func (t *ledger) holed(segno uint32) bool { return t.look(segno).hole(0) < segmentBlocks }
+func (t *ledger) holed(segno uint32) bool {
+	return t.look(segno).hole(0) < segmentBlocks && !t.avoids(segno)
+}
 
 // headOf is the log that writes to a segment, or -1.
 func (l *logs) headOf(segno uint32) int {

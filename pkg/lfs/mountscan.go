@@ -86,7 +86,7 @@ func (s *scanner) scan(ctx context.Context, o vol.ScanOptions, use, first, secon
 	if err := s.orphans(); err != nil {
 		return err
 	}
-	if err := s.replay(); err != nil {
+	if err := s.replay(ctx); err != nil {
 		return err
 	}
 	if err := s.root(); err != nil || o.Quick {
@@ -170,12 +170,12 @@ func (s *scanner) present() bool {
 
 // packs reads both checkpoint packs and what belongs to the one that counts.
 func (s *scanner) packs() (ok bool, err error) {
-	var packs [packCount]*pack
-	for i := range packs {
-		if packs[i], err = readPack(s.d, s.g, i); err != nil {
-			return false, err
-		}
-		if f := packs[i].fault; f != nil {
+	packs, err := readPacks(s.d, s.g)
+	if err != nil {
+		return false, err
+	}
+	for i, p := range packs {
+		if f := p.fault; f != nil {
 			s.say(f.slug, "checkpoint pack %d cannot be used: %s", i+1, f.detail)
 		}
 	}

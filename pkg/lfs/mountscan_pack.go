@@ -86,8 +86,8 @@ func (s *scanner) orphans() error {
 
 // replay follows the log of what was synced since the checkpoint. [Linux]
 // replays it whatever the checkpoint says of the last unmount.
-func (s *scanner) replay() error {
-	rec, err := readRecovery(s.d, s.g, s.s)
+func (s *scanner) replay(ctx context.Context) error {
+	rec, err := readRecovery(ctx, s.d, s.g, s.s)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,8 @@ type follow struct {
 	place uint32 // of the node in its file
 	role  role
 	page  uint64 // first block of the file that it leads to; of attributes their xattrState
+	from  uint32 // the node that leads to it, and the byte there
+	word  int32
 }
 
 // lead is a follow that NAT has as such a node, to be read.
@@ -67,11 +69,11 @@ func (h *harvest) takeNode(l *lead, b nodeBlock) {
 	w := h.w
 	n := &w.index.nodes[l.node]
 	if b.nid() != n.nid || b.ino() != n.ino {
-		h.note(note{slug: "node-footer", inode: l.inode, blk: n.addr, detail: textf("it says node %d of inode %d, NAT node %d of %d", b.nid(), b.ino(), n.nid, n.ino)})
+		h.note(note{slug: "node-footer", inode: l.inode, blk: n.addr, from: n.nid, detail: textf("it says node %d of inode %d, NAT node %d of %d", b.nid(), b.ino(), n.nid, n.ino)})
 		return
 	}
 	if b.place() != l.place {
-		h.note(note{slug: "node-place", inode: l.inode, blk: n.addr, got: b.place(), want: l.place})
+		h.note(note{slug: "node-place", inode: l.inode, blk: n.addr, from: l.place, got: b.place(), want: l.place})
 	}
 	h.nodeRuns = append(h.nodeRuns, run{addr: n.addr, node: l.node, inode: l.inode, n: 1})
 	at := w.inodes[l.inode].body
@@ -80,9 +82,9 @@ func (h *harvest) takeNode(l *lead, b nodeBlock) {
 	step := uint64(f.slotsOf(int(per)))
 	switch l.role {
 	case roleXattr:
-		h.checkXattrs(l.inode, n.addr, b[:len(b)-footerLen], xattrState(int32(l.page)), true)
+		h.checkXattrs(xattrPart{l.inode, n.addr, 0, b[:len(b)-footerLen]}, xattrState(int32(l.page)), true)
 	case roleDirect:
-		h.takeWords(origin{f, &t, l.node, l.inode}, b[:4*step], l.page)
+		h.takeWords(origin{f, &t, l.node, l.inode, 0}, b[:4*step], l.page)
 	case roleIndirect:
 		h.takeNids(b, l, roleDirect, 1, step)
 	case roleDouble:
@@ -95,7 +97,7 @@ func (h *harvest) takeNode(l *lead, b nodeBlock) {
 // width after that of the one before, and leads to so many pages.
 func (h *harvest) takeNids(b nodeBlock, l *lead, r role, width uint32, pages uint64) {
 	for i := range uint32(h.w.g.per().nodeSlots()) {
-		h.follow(follow{nid: b.slot(int(i)), inode: l.inode, role: r, place: l.place + 1 + i*width, page: l.page + uint64(i)*pages})
+		h.follow(follow{nid: b.slot(int(i)), inode: l.inode, role: r, place: l.place + 1 + i*width, page: l.page + uint64(i)*pages, from: b.nid(), word: int32(4 * i)})
 	}
 }
 

@@ -1,6 +1,8 @@
 package lfs
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -12,39 +14,64 @@ type pack struct {
 	start uint32 // block
 	cp    checkpoint
 	fault *fault
+	err   error // where it cannot be read, which is a fault, too
+}
+
+// readPacks reads both packs. It is an error that one of them cannot be read
+// only where the other cannot be used: [Linux] behaviour.
+func readPacks(d dev.Device, g *Geometry) (packs [packCount]*pack, err error) {
+	for i := range packs {
+		packs[i] = readPack(d, g, i)
+	}
+	if choosePack(packs) == nil {
+		err = cmp.Or(packs[0].err, packs[1].err)
+	}
+	return packs, err
 }
 
 // readPack reads and validates pack 0 or 1. [Linux] behaviour: the first block
 // has a right checksum, the pack fits its segment, the last block has a right
 // checksum and the same version.
-func readPack(d dev.Device, g *Geometry, i int) (*pack, error) {
+func readPack(d dev.Device, g *Geometry, i int) *pack {
 	p := &pack{start: g.PackBlock(i)}
 	head, err := readBlock(d, g, p.start)
 	if err != nil {
-		return nil, err
+		p.unread("cp-checksum", 0, err)
+		return p
 	}
 	p.cp = checkpoint(head)
 	if _, ok := p.cp.checksumPlace(); !ok {
 		p.bad("cp-checksum", cpChecksumOffset, p.cp.checksumOffset(), nil, "the place of the checksum cannot be")
-		return p, nil
+		return p
 	}
 	if !p.cp.sumOK() {
 		p.bad("cp-checksum", int64(p.cp.checksumOffset()), hex(p.cp.sum()), nil, "the checksum of the pack's first block is wrong")
-		return p, nil
+		return p
 	}
 	n := p.cp.blocks()
 	if n < 2 || n > segmentBlocks {
 		p.bad("cp-blocks", cpBlocks, n, nil, "cp_pack_total_block_count must be 2 to 512")
-		return p, nil
+		return p
 	}
 	tail, err := readBlock(d, g, p.start+n-1)
 	if err != nil {
-		return nil, err
+		p.unread("cp-tail", int64(n-1)*g.BlockSize, err)
+		return p
 	}
 	if t := checkpoint(tail); !t.sumOK() || t.version() != p.cp.version() {
 		p.bad("cp-tail", int64(n-1)*g.BlockSize, t.version(), p.cp.version(), "the last block of the pack is not that of this checkpoint")
 	}
-	return p, nil
+	return p
+}
+
+// unread notes a block that cannot be read.
+func (p *pack) unread(slug string, off int64, err error) {
+	p.err = err
+	detail := textf("it cannot be read: %v", err)
+	if errors.Is(err, dev.ErrRange) {
+		detail = "it lies behind the end of the device"
+	}
+	p.bad(slug, off, nil, nil, detail)
 }
 
 func (p *pack) bad(slug string, off int64, got, want any, detail string) {
@@ -127,10 +154,32 @@ func (s *state) checkSizes() *fault {
 		// The superblock speaks of blocks that the pack does not have.
 		s.payload = start - 1
 	}
-	if int64(s.payload)*s.g.BlockSize+s.g.BlockSize-cpBitmaps-4 < s.g.SITBitmapBytes()+s.g.NATBitmapBytes() {
+	if sit, nat := s.bitmapAreas(); sit.Len < s.g.SITBitmapBytes() || nat.Len < s.g.NATBitmapBytes() {
 		return bad(cpStartSum, start, nil, "the pack has no room for the version bitmaps")
 	}
 	return nil
+}
+
+// bitmapAreas are the bytes of the pack, from its start, that there are for each
+// of the two version bitmaps, [Linux] behaviour __bitmap_ptr(). The checksum
+// takes 4 bytes of the first block, at its end or in front of the bitmaps. Where
+// there is no room for the first bitmap the second's length is negative.
+func (s *state) bitmapAreas() (sit, nat dev.Range) {
+	block, payload := s.g.BlockSize-cpBitmaps-4, int64(s.payload)*s.g.BlockSize
+	switch {
+	case s.cp.has(cpLargeNat):
+		nat = dev.Range{Off: cpBitmaps, Len: block + payload}
+		if s.cp.checksumOffset() == cpBitmaps {
+			nat.Off += 4 // behind the checksum
+		}
+		n := s.g.NATBitmapBytes()
+		return dev.Range{Off: nat.Off + n, Len: nat.Len - n}, nat
+	case s.payload > 0:
+		return dev.Range{Off: s.g.BlockSize, Len: payload}, dev.Range{Off: cpBitmaps, Len: block}
+	default:
+		n := s.g.SITBitmapBytes()
+		return dev.Range{Off: cpBitmaps, Len: block}, dev.Range{Off: cpBitmaps + n, Len: block - n}
+	}
 }
 
 // linuxPayload is the first payload that Linux does not take: it leaves room
@@ -141,10 +190,9 @@ const linuxPayload = segmentBlocks - packCount - logCount
 // is by now, which Linux does not mount: [f2fs-tools] behaviour before 1.13.
 func (s *state) oldLargeNat() bool { return s.cp.has(cpLargeNat) && s.cp.checksumOffset() != cpBitmaps }
 
-// readVersions finds the two version bitmaps, [Linux] behaviour
-// __bitmap_ptr().
+// readVersions finds the two version bitmaps, for which checkSizes has found
+// room.
 func (s *state) readVersions(d dev.Device) error {
-	sit, nat := s.g.SITBitmapBytes(), s.g.NATBitmapBytes()
 	b := append([]byte{}, s.cp...)
 	for i := uint32(1); i <= s.payload; i++ {
 		p, err := readBlock(d, s.g, s.p.start+i)
@@ -153,18 +201,9 @@ func (s *state) readVersions(d dev.Device) error {
 		}
 		b = append(b, p...)
 	}
-	switch {
-	case s.cp.has(cpLargeNat):
-		at := int64(cpBitmaps)
-		if s.cp.checksumOffset() == cpBitmaps {
-			at += 4 // behind the checksum
-		}
-		s.natVersions, s.sitVersions = b[at:at+nat], b[at+nat:at+nat+sit]
-	case s.payload > 0:
-		s.natVersions, s.sitVersions = b[cpBitmaps:cpBitmaps+nat], b[s.g.BlockSize:s.g.BlockSize+sit]
-	default:
-		s.sitVersions, s.natVersions = b[cpBitmaps:cpBitmaps+sit], b[cpBitmaps+sit:cpBitmaps+sit+nat]
-	}
+	cut := func(r dev.Range, n int64) []byte { return b[r.Off : r.Off+n : r.Off+n] }
+	sit, nat := s.bitmapAreas()
+	s.sitVersions, s.natVersions = cut(sit, s.g.SITBitmapBytes()), cut(nat, s.g.NATBitmapBytes())
 	return nil
 }
 

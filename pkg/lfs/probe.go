@@ -10,10 +10,10 @@ import (
 // and with a checkpoint, that is Sure.
 func probe(d dev.Device) vol.Identity {
 	first, second, err := readSupers(d)
-	if err != nil || first.raw == nil {
+	if err != nil || first.raw == nil && first.err == nil {
 		return vol.Identity{}
 	}
-	if first.raw.magic() == superMagic {
+	if first.raw != nil && first.raw.magic() == superMagic {
 		return probeFirst(d, &first, &second)
 	}
 	// Formats that leave block 1 alone let the copy of an earlier volume live
@@ -53,7 +53,7 @@ func probeFirst(d dev.Device, first, second *superCopy) vol.Identity {
 // anyPack tells whether there is a valid checkpoint.
 func anyPack(d dev.Device, g *Geometry) bool {
 	for i := range packCount {
-		if p, err := readPack(d, g, i); err == nil && p.fault == nil {
+		if readPack(d, g, i).fault == nil {
 			return true
 		}
 	}

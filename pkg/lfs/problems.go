@@ -26,9 +26,8 @@ func row(code, slug string, sev vol.Severity, title, explain string, rs ...vol.R
 	return vol.Problem{Code: code, Slug: slug, Severity: sev, Title: title, Explain: explain, Source: source, Repairs: rs}
 }
 
-// Problems is the catalogue of the F2FS driver. Codes are permanent. The
-// repairs that a row names are those that are right for it; a check offers them
-// and carries none of them out until the driver writes.
+// Problems is the catalogue of the F2FS driver. Codes are permanent. Of the
+// repairs that a row names a finding offers those that are possible where it is.
 func Problems() []vol.Problem {
 	var ps []vol.Problem
 	ps = append(ps, superProblems()...)
@@ -110,6 +109,7 @@ func packProblems() []vol.Problem {
 		row("F2FS-0226", "journal", vol.SevError, "journal of the checkpoint has an impossible count", "It has room for a fixed number of entries.", repair(fixSet, "cut the count", vol.LossMetadata)),
 		row("F2FS-0227", "journal-entry", vol.SevError, "journal of the checkpoint holds an entry that is not valid", "It names a node or segment that does not exist.", repair(fixRemove, "remove the entry", vol.LossMetadata)),
 		row("F2FS-0228", "cp-counts", vol.SevError, "numbers of nodes or blocks contradict SIT", "The checkpoint must have as many nodes as SIT, and not fewer blocks in use. The kernel refuses the mount.", set),
+		row("F2FS-0229", "log-type", vol.SevError, "segment that a log writes to is of another type", "SIT has the type of each segment, and that of one in use as a log is the log's.", set),
 	}
 }
 
@@ -123,7 +123,7 @@ func tableProblems() []vol.Problem {
 		row("F2FS-0303", "sit-leak", vol.SevError, "blocks belong to no file", "SIT has them as valid, and no node leads to them.", repair(fixFree, "give them back", vol.LossData)),
 		row("F2FS-0304", "ssa-entry", vol.SevError, "summary of a block names another owner", "Garbage collection moves blocks by it, and would move this one wrongly.", rebuild),
 		row("F2FS-0305", "ssa-type", vol.SevError, "summary of a segment is of the other kind", "Data and node segments have summaries of different kinds.", rebuild),
-		row("F2FS-0306", "nat-address", vol.SevError, "NAT entry has an address that is not valid", "The node is not there.", repair(fixRemove, "remove the entry, and what leads to it", vol.LossData)),
+		row("F2FS-0306", "nat-address", vol.SevError, "NAT entry has an address that is not valid", "The node is not there.", repair(fixRestore, "take the node from where it is", vol.LossNone), repair(fixRemove, "remove the entry, and what leads to it", vol.LossData)),
 		row("F2FS-0307", "nat-reserved", vol.SevError, "NAT entry of a reserved number is wrong", "Numbers 0 to 2 stand for no file.", rebuild),
 		row("F2FS-0308", "nat-owner", vol.SevError, "NAT entry has no owner or one that cannot own it", "Every node belongs to an inode.", rebuild),
 		row("F2FS-0309", "node-lost", vol.SevError, "nodes that nothing leads to", "NAT has them, and no inode and no name leads to them.", repair(fixRescue, "put files into lost+found", vol.LossMetadata), repair(fixFree, "free them", vol.LossData)),
@@ -134,14 +134,16 @@ func tableProblems() []vol.Problem {
 // Nodes and what they lead to: F2FS-0400 …
 func nodeProblems() []vol.Problem {
 	cl := repair(fixClear, "clear the pointer; the file has a hole there", vol.LossData)
+	own := repair(fixRestore, "lead to the block that belongs there", vol.LossNone)
+	back := repair(fixRestore, "lead to the node that belongs there", vol.LossNone)
 	return []vol.Problem{
-		row("F2FS-0400", "node-footer", vol.SevError, "block is not the node that NAT says", "The footer of a node names it and its owner.", repair(fixRemove, "remove what leads to it", vol.LossData)),
+		row("F2FS-0400", "node-footer", vol.SevError, "block is not the node that NAT says", "The footer of a node names it and its owner.", repair(fixRestore, "take the node from where it is", vol.LossNone), repair(fixSet, "write the footer anew", vol.LossNone), repair(fixRemove, "remove what leads to it", vol.LossData)),
 		row("F2FS-0401", "node-place", vol.SevError, "node says that it is at another place of its file", "Garbage collection and recovery go by it.", repair(fixSet, "set the right place", vol.LossNone)),
-		row("F2FS-0402", "node-pointer", vol.SevError, "inode or node leads to a node that is not valid", "The number is out of range, free, or another file's.", cl),
-		row("F2FS-0403", "node-twice", vol.SevError, "node is part of two", "It belongs to one place of one file.", cl),
-		row("F2FS-0404", "addr-range", vol.SevError, "pointer leads outside the main area", "There is no block with that address.", cl),
+		row("F2FS-0402", "node-pointer", vol.SevError, "inode or node leads to a node that is not valid", "The number is out of range, free, or another file's.", back, cl),
+		row("F2FS-0403", "node-twice", vol.SevError, "node is part of two", "It belongs to one place of one file.", back, cl),
+		row("F2FS-0404", "addr-range", vol.SevError, "pointer leads outside the main area", "There is no block with that address.", own, cl),
 		row("F2FS-0405", "addr-twice", vol.SevError, "block belongs to two", "At most one of the owners has its contents there; the summary says which.", cl),
-		row("F2FS-0406", "addr-compress", vol.SevError, "mark of a compressed cluster where none can be", "The file is not compressed, or the slot is not the first of a cluster.", cl),
+		row("F2FS-0406", "addr-compress", vol.SevError, "mark of a compressed cluster where none can be", "The file is not compressed, or the slot is not the first of a cluster.", own, cl),
 		row("F2FS-0407", "xattr-list", vol.SevError, "list of extended attributes is damaged", "An entry crosses the end of the area.", repair(fixClear, "end the list there", vol.LossMetadata)),
 		row("F2FS-0408", "xattr-magic", vol.SevInfo, "extended attributes lack their magic number", "The area holds something else; the kernel takes it for empty.", repair(fixClear, "clear them", vol.LossMetadata)),
 	}
@@ -173,7 +175,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0519", "inode-depth", vol.SevError, "directory's depth is wrong", "Names in levels beyond it are listed and cannot be opened.", set("set it to the deepest level in use")),
 		row("F2FS-0520", "inode-unreachable", vol.SevError, "file or directory has no name", "No directory entry that can be reached from the root leads to it.", repair(fixRescue, "put it into lost+found", vol.LossMetadata), repair(fixFree, "free it", vol.LossData)),
 		row("F2FS-0521", "root-lost", vol.SevError, "root directory is lost", "NAT does not lead to an inode of a directory with number 3.", repair(fixRescue, "look for it among all nodes", vol.LossMetadata)),
-		row("F2FS-0522", "symlink-empty", vol.SevError, "symbolic link is empty", "It leads nowhere.", repair(fixRemove, "remove it", vol.LossMetadata)),
+		row("F2FS-0522", "symlink-empty", vol.SevError, "symbolic link is empty", "It leads nowhere.", repair(fixSet, "set the length of what it holds", vol.LossNone), repair(fixRemove, "remove it", vol.LossMetadata)),
 		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew", vol.LossMetadata)),
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
 		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
@@ -184,7 +186,7 @@ func inodeProblems() []vol.Problem {
 func dirProblems() []vol.Problem {
 	rm := repair(fixRemove, "remove the entry", vol.LossMetadata)
 	return []vol.Problem{
-		row("F2FS-0600", "dentry-ino", vol.SevError, "entry leads to an inode that is not valid", "The number is out of range, free, or that of another node.", rm),
+		row("F2FS-0600", "dentry-ino", vol.SevError, "entry leads to an inode that is not valid", "The number is out of range, free, or that of another node.", repair(fixRestore, "take the inode from where it is", vol.LossNone), rm),
 		row("F2FS-0601", "dentry-type", vol.SevError, "entry has another type than its inode", "Programs that list directories go by it.", repair(fixSet, "set the type of the inode", vol.LossNone)),
 		row("F2FS-0602", "dentry-name-length", vol.SevError, "entry has a name length that is not valid", "A name has 1 to 255 bytes, and fits its slots.", rm),
 		row("F2FS-0603", "dentry-name", vol.SevError, "entry has a name that is not valid", "A slash or a zero byte cannot be part of a name.", repair(fixRename, "replace them by _", vol.LossMetadata)),

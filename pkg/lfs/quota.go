@@ -41,10 +41,10 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 			return err
 		}
 		if why != "" {
-			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why)), nil)
+			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why)), c.quotaFileFix(kind, nid))
 			continue
 		}
-		c.compareUsage(r, loc, kind, stored)
+		c.compareUsage(r, loc, kind, nid, stored)
 	}
 	return nil
 }
@@ -154,29 +154,16 @@ func (q *quotaTree) leaf(b []byte) {
 			continue
 		}
 		id := binary.LittleEndian.Uint32(rec)
+		if _, twice := q.use[id]; twice {
+			q.bad = textf("there are two records of %d", id)
+		}
 		q.use[id] = quotaUse{inodes: binary.LittleEndian.Uint64(rec[quotaInodes:]), space: binary.LittleEndian.Uint64(rec[quotaSpace:])}
 	}
 }
 
-// compareUsage counts what each id has: the blocks of an inode without that of
-// the inode itself. The quota files are nobody's.
-func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, stored map[uint32]quotaUse) {
-	have := map[uint32]quotaUse{}
-	for i := range c.walk.inodes {
-		x := &c.walk.inodes[i]
-		if c.walk.isQuota(x.nid) {
-			continue
-		}
-		o := &c.walk.owners[i]
-		id, blocks := o.ids[kind], o.blocks
-		if x.body >= 0 {
-			blocks = c.walk.bodies[x.body].counted
-		}
-		u := have[id]
-		u.inodes++
-		u.space += (blocks - 1) * uint64(c.g.BlockSize)
-		have[id] = u
-	}
+// compareUsage holds what is stored against what each id has.
+func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, nid uint32, stored map[uint32]quotaUse) {
+	have := c.countUsage(kind)
 	ids := map[uint32]bool{}
 	for id := range have {
 		ids[id] = true
@@ -194,7 +181,29 @@ func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, stored
 			f := c.cat.Found("quota-usage", loc, vol.Detail("%s %d: %d bytes and %d inodes, should be %d and %d",
 				[quotaKinds]string{"user", "group", "project"}[kind], id, s.space, s.inodes, h.space, h.inodes))
 			f.Loc.Range.Off = int64(id) // tells the findings of one file apart
-			r.Found(f, nil)
+			r.Found(f, c.quotaFix(kind, nid, id, h))
 		}
 	}
+}
+
+// countUsage counts what each id has: the blocks of an inode without that of the
+// inode itself. The quota files are nobody's.
+func (c *checker) countUsage(kind int) map[uint32]quotaUse {
+	have := map[uint32]quotaUse{}
+	for i := range c.walk.inodes {
+		x := &c.walk.inodes[i]
+		if c.walk.isQuota(x.nid) {
+			continue
+		}
+		o := &c.walk.owners[i]
+		id, blocks := o.ids[kind], o.blocks
+		if x.body >= 0 {
+			blocks = c.walk.bodies[x.body].counted
+		}
+		u := have[id]
+		u.inodes++
+		u.space += (blocks - 1) * uint64(c.g.BlockSize)
+		have[id] = u
+	}
+	return have
 }

@@ -1,6 +1,8 @@
 package lfs
 
 import (
+	"context"
+
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -22,7 +24,7 @@ type recovery struct {
 
 // readRecovery follows the chain. It always ends: a block that was seen ends
 // it. [Linux] behaviour: where checkpoints are disabled nothing is replayed.
-func readRecovery(d dev.Device, g *Geometry, s *state) (*recovery, error) {
+func readRecovery(ctx context.Context, d dev.Device, g *Geometry, s *state) (*recovery, error) {
 	rec := &recovery{segments: space.NewMap(g.MainSegments)}
 	segno, off := s.cp.logSegment(warmNode), s.cp.logOffset(warmNode)
 	if segno >= g.MainSegments || off >= segmentBlocks || s.cp.has(cpDisabled) {
@@ -32,6 +34,9 @@ func readRecovery(d dev.Device, g *Geometry, s *state) (*recovery, error) {
 	b := make(nodeBlock, g.BlockSize)
 	blk := g.SegmentBlock(segno) + uint32(off)
 	for rec.first = blk; g.ValidMain(blk) && g.BlockOff(blk)+g.BlockSize <= d.Size(); blk = b.next() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if _, err := d.ReadAt(b, g.BlockOff(blk)); err != nil {
 			return nil, err
 		}
@@ -106,19 +111,27 @@ func (rec *recovery) takePointers(g *Geometry, b nodeBlock, blk uint32) {
 }
 
 // checkReplay reports what the next mount would carry out.
-func (c *checker) checkReplay(r *vol.Report) error {
-	rec, err := readRecovery(c.d, c.g, c.s)
+func (c *checker) checkReplay(ctx context.Context, r *vol.Report) error {
+	rec, err := readRecovery(ctx, c.d, c.g, c.s)
 	if err != nil {
 		return err
 	}
+	c.rec = rec
+	c.m.unsettled = rec.nodes > 0 || c.s.leftMounted()
+	why := rec.why()
 	switch {
 	case rec.nodes > 0:
-		r.Found(c.cat.Found("replay", c.blockAt(rec.first), vol.Detail("%d nodes", rec.nodes)), nil)
+		fix, offer := c.replayFix(why == "")
+		f := c.cat.Found("replay", c.blockAt(rec.first), vol.Detail("%d nodes", rec.nodes))
+		f.Offer = offer
+		r.Found(f, fix)
+		r.Hold()
 	case c.s.leftMounted():
-		r.Found(c.cat.Found("not-unmounted", c.cpAt(cpFlags, 4)), nil)
+		r.Found(c.cat.Found("not-unmounted", c.cpAt(cpFlags, 4)), c.settle(nil))
+		r.Hold()
 	}
-	if why := rec.why(); why != "" {
-		r.Found(c.cat.Found("replay-address", c.blockAt(rec.badAt), vol.Detail("%s", why)), nil)
+	if why != "" {
+		r.Found(c.cat.Found("replay-address", c.blockAt(rec.badAt), vol.Detail("%s", why)), c.discardFix())
 	}
 	return nil
 }

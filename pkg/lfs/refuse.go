@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -48,7 +49,7 @@ func (l *loaded) refuseSuper(force bool) error {
 }
 
 // refusePack looks at what the checkpoint says.
-func (l *loaded) refusePack(force bool) error {
+func (l *loaded) refusePack(ctx context.Context, force bool) error {
 	cp := l.s.cp
 	switch {
 	case cp.has(cpError):
@@ -66,7 +67,7 @@ func (l *loaded) refusePack(force bool) error {
 	case l.s.journalFault != nil:
 		return damagedf("%s", l.s.journalFault.detail)
 	}
-	if err := l.refuseLog(); err != nil {
+	if err := l.refuseLog(ctx); err != nil {
 		return err
 	}
 	if err := l.refuseCounts(); err != nil || force {
@@ -93,8 +94,8 @@ func (l *loaded) sumPlaced() bool {
 
 // refuseLog refuses a volume that was not unmounted: what was synced since the
 // checkpoint is in the log, and a new checkpoint would forget it.
-func (l *loaded) refuseLog() error {
-	rec, err := readRecovery(l.d, l.g, l.s)
+func (l *loaded) refuseLog(ctx context.Context) error {
+	rec, err := readRecovery(ctx, l.d, l.g, l.s)
 	switch {
 	case err != nil:
 		return err

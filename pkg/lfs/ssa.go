@@ -88,7 +88,7 @@ func (h *harvest) compareSegment(segno uint32, rs []run, kind byte) error {
 	}
 	if sum.kind() != kind && (w.sit.kind[segno] >= hotNode) == (kind == summaryNode) {
 		off := w.g.SummaryOff(segno) + w.g.SummaryBytes - summaryFooterLen
-		h.note(note{slug: "ssa-type", inode: -1, off: off, len: 1, got: sum.kind(), want: kind, detail: textf("segment %d", segno)})
+		h.note(note{slug: "ssa-type", inode: -1, from: segno, off: off, len: 1, got: sum.kind(), want: kind, detail: textf("segment %d", segno)})
 		return nil
 	}
 	h.compareEntries(segno, sum, rs, kind)
@@ -172,7 +172,10 @@ func (h *harvest) compareEntries(segno uint32, sum summaryBlock, rs []run, kind 
 // differs notes that the summary of block k of a run is wrong.
 func (h *harvest) differs(segno uint32, e summary, r *run, k int, kind byte) {
 	w := h.w
-	n := note{slug: "ssa-entry", inode: r.inode, blk: r.addr + uint32(k)}
+	n := note{slug: "ssa-entry", inode: r.inode, blk: r.addr + uint32(k), from: w.index.nodes[r.node].nid, word: int32(r.slot) + int32(k)}
+	if kind == summaryNode {
+		n.word = -1
+	}
 	if !h.enough(n.slug) {
 		x := &w.index.nodes[r.node]
 		n.detail = textf("it names node %d, should be %d", e.nid(), x.nid)

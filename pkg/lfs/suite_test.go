@@ -9,13 +9,13 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
-// TestSuite holds the driver to what every format must do. Repairs are not
-// carried out yet, so there is no damage for -y.
+// TestSuite holds the driver to what every format must do.
 func TestSuite(t *testing.T) {
 	voltest.Run(t, voltest.Suite{
 		Driver:   Driver(),
 		Sizes:    map[string]int64{"f2fs": 64 << 20},
 		Reserve:  true,
+		Damage:   map[string]func(d dev.Device) error{"f2fs": damaged},
 		Fill:     fillFile,
 		Contents: contentsOf,
 	})

@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -12,45 +13,48 @@ type superCopy struct {
 	raw   superblock // nil where the device ends before it
 	g     *Geometry
 	fault *fault
+	err   error // where it cannot be read, which is a fault, too
 }
 
 // readSupers reads both superblocks. Where the second lies depends on the size
-// of blocks, which the first says; where that is lost, every size is tried.
+// of blocks, which the first says; where that is lost, every size is tried. It is
+// an error that one of them cannot be read only where the other cannot be used:
+// [Linux] behaviour.
 func readSupers(d dev.Device) (first, second superCopy, err error) {
-	if first, err = readSuper(d, superOffset); err != nil {
-		return first, second, err
-	}
+	first = readSuper(d, superOffset)
 	sizes := []int64{1 << minLogBlock, 1 << (minLogBlock + 1), 1 << maxLogBlock}
 	if first.g != nil {
 		sizes = []int64{first.g.BlockSize}
 	}
 	for _, size := range sizes {
-		c, err := readSuper(d, size+superOffset)
-		if err != nil {
-			return first, second, err
-		}
+		c := readSuper(d, size+superOffset)
 		if c.g != nil && c.g.BlockSize == size {
 			return first, c, nil
 		}
-		if second.raw == nil {
+		if second.raw == nil && second.err == nil {
 			second = c
 		}
+		err = cmp.Or(err, c.err)
 	}
-	return first, second, nil
+	if first.g != nil {
+		err = nil
+	}
+	return first, second, cmp.Or(first.err, err)
 }
 
-func readSuper(d dev.Device, off int64) (superCopy, error) {
+func readSuper(d dev.Device, off int64) superCopy {
 	c := superCopy{off: off}
 	if dev.CheckRange("read", dev.Range{Off: off, Len: superLen}, d.Size()) != nil {
-		return c, nil
+		return c
 	}
 	raw := make(superblock, superLen)
 	if _, err := d.ReadAt(raw, off); err != nil {
-		return c, err
+		c.err, c.fault = err, &fault{slug: "sb-copy", len: superLen, detail: textf("it cannot be read: %v", err)}
+		return c
 	}
 	c.raw = raw
 	c.g, c.fault = parseSuperblock(raw)
-	return c, nil
+	return c
 }
 
 // differ reports whether two superblocks say different things. The version

@@ -154,11 +154,9 @@ func stateOf(t testing.TB, d dev.Device) *state {
 	if err != nil || first.g == nil {
 		t.Fatal(err)
 	}
-	var packs [packCount]*pack
-	for i := range packs {
-		if packs[i], err = readPack(d, first.g, i); err != nil {
-			t.Fatal(err)
-		}
+	packs, err := readPacks(d, first.g)
+	if err != nil {
+		t.Fatal(err)
 	}
 	s, f, err := readState(d, first.g, choosePack(packs))
 	if err != nil || f != nil {

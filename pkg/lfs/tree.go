@@ -21,7 +21,7 @@ func (w *walk) tree() {
 }
 
 func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
-	n := note{slug: slug, inode: e.dir, blk: e.blk}
+	n := note{slug: slug, inode: e.dir, blk: e.blk, from: e.ino}
 	if w.noted[slug] >= maxNotes {
 		w.note(n)
 		return
@@ -130,9 +130,15 @@ func (w *walk) ownName(i int32, x *inode, e *dirEntry) {
 	}
 }
 
-// twins looks for equal names, directory by directory.
+// twins looks for equal names, directory by directory. In one that folds case
+// those are equal that are when they are folded.
 func (w *walk) twins() {
 	var table nameTable
+	same := func(a, b uint32) bool {
+		x, y := &w.entries[a], &w.entries[b]
+		return x.nameHash == y.nameHash && x.nameLen == y.nameLen
+	}
+	alike := func(a, b uint32) bool { return w.folded[a] == w.folded[b] }
 	for from := 0; from < len(w.chunks); {
 		to, n := from, 0
 		for ; to < len(w.chunks) && w.chunks[to].dir == w.chunks[from].dir; to++ {
@@ -140,9 +146,17 @@ func (w *walk) twins() {
 		}
 		table.reset(n)
 		for _, c := range w.chunks[from:to] {
-			for at := c.from; at < c.from+c.n; at++ {
-				if table.has(w.entries, at) {
-					w.entryNote(&w.entries[at], "dentry-twice", "")
+			for i := range c.n {
+				e := &w.entries[c.from+i]
+				var met bool
+				if c.folds > 0 {
+					at := c.folds - 1 + i
+					met = table.has(w.folded[at], at, alike)
+				} else {
+					met = table.has(e.nameHash, c.from+i, same)
+				}
+				if met {
+					w.entryNote(e, "dentry-twice", "")
 				}
 			}
 		}
@@ -150,9 +164,9 @@ func (w *walk) twins() {
 	}
 }
 
-// nameTable finds equal names among the entries of one directory.
+// nameTable finds equal names in one directory.
 type nameTable struct {
-	slots []uint32 // numbers of entries, plus 1
+	slots []uint32 // numbers of names, plus 1
 }
 
 // reset empties the table, and makes room for n names.
@@ -165,17 +179,16 @@ func (t *nameTable) reset(n int) {
 	clear(t.slots)
 }
 
-// has tells whether the name of an entry was met, and keeps it if not. Names
-// are equal where their hashes are, of 64 bits and with a seed that nobody knows.
-func (t *nameTable) has(entries []dirEntry, at uint32) bool {
-	e := &entries[at]
-	for i := e.nameHash; ; i++ {
+// has tells whether name at was met, and keeps it if not. Names are the same
+// where their hashes are, of 64 bits and with a seed that nobody knows.
+func (t *nameTable) has(hash uint64, at uint32, same func(a, b uint32) bool) bool {
+	for i := hash; ; i++ {
 		s := &t.slots[i&uint64(len(t.slots)-1)]
 		if *s == 0 {
 			*s = at + 1
 			return false
 		}
-		if o := &entries[*s-1]; o.nameHash == e.nameHash && o.nameLen == e.nameLen {
+		if same(*s-1, at) {
 			return true
 		}
 	}
@@ -273,7 +286,7 @@ func (h *harvest) judgeSize(i int32, x *inode, f *body) {
 	bs := uint64(g.BlockSize)
 	pages := f.size/bs + min(1, f.size%bs)
 	if pages > g.maxFilePages() {
-		h.at(i, x, "inode-size", f.size, nil, "")
+		h.at(i, x, "inode-size", f.size, f.pages*bs, "")
 		return
 	}
 	if f.pages <= pages {
@@ -308,17 +321,19 @@ func (w *walk) judgeDir(h *harvest, i int32, x *inode, f *body) {
 	}
 }
 
-// path of an inode, by the first names that lead to it.
+// path of an inode, by the first names that lead to it. Of one that is long the
+// beginning is left out, as is all but its number where many were asked for.
 func (w *walk) path(i int32) string {
 	if w.inodes[i].nid == rootIno {
 		return "/"
 	}
 	names := []string{}
-	up, head := i, ""
+	up, head, size := i, "", 0
 	for w.inodes[up].nid != rootIno {
 		x := &w.inodes[up]
 		p, ok := w.paths[up]
-		if !ok && (x.dir < 0 || len(names) > maxPathDepth) { // a directory may be its own ancestor
+		// A directory may be its own ancestor.
+		if x.dir < 0 || size+len(p) > maxPathLen || w.pathBytes > maxPathBytes {
 			p, ok = textf("<inode %d>", x.nid), true
 		}
 		if ok {
@@ -326,10 +341,12 @@ func (w *walk) path(i int32) string {
 			break
 		}
 		names = append(names, w.entryName(&w.entries[x.entry]))
+		size += 1 + len(names[len(names)-1])
 		up = x.dir
 	}
 	slices.Reverse(names)
 	p := strings.Join(append([]string{head}, names...), "/")
+	w.pathBytes += len(p)
 	if w.inodes[i].isDir() {
 		w.paths[i] = p
 	}
@@ -339,6 +356,10 @@ func (w *walk) path(i int32) string {
 	return p
 }
 
-// maxPathDepth is how many directories of a path are named; what is deeper
-// begins with a number.
-const maxPathDepth = 1000
+// maxPathLen is how long a path is; one that would be longer begins with the
+// number of a directory. Linux takes no longer one from a program. maxPathBytes is
+// how much of paths is kept in all.
+const (
+	maxPathLen   = 4096
+	maxPathBytes = 64 << 20
+)

@@ -122,10 +122,12 @@ type walk struct {
 	quota       []filePage
 	chunks      []chunk
 	entries     []dirEntry
-	linked      int     // how many of them are counted
-	dirsIn      []dirIn // which directory is in which, as far as is known
+	folded      []uint64 // see harvest.folds
+	linked      int      // how many of them are counted
+	dirsIn      []dirIn  // which directory is in which, as far as is known
 	leads       []lead
 	paths       map[int32]string // of directories, as far as they were asked for
+	pathBytes   int              // of all that were made
 	bytesRead   int64
 	files, dirs uint64
 	progress    func(done, total int64)
@@ -231,7 +233,7 @@ func (w *walk) gatherInodes(h *harvest) int32 {
 func (w *walk) follow(f *follow) {
 	owner := w.inodes[f.inode].nid
 	bad := func(slug, detail string) {
-		w.note(note{slug: slug, inode: f.inode, got: f.nid, detail: detail})
+		w.note(note{slug: slug, inode: f.inode, got: f.nid, detail: detail, from: f.from, word: f.word, place: f.place})
 	}
 	if f.nid >= w.g.NIDs() {
 		bad("node-pointer", "the number is out of range")

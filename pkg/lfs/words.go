@@ -21,6 +21,7 @@ type origin struct {
 	t     *tally
 	node  int32
 	inode int32
+	base  int32 // byte of the first
 }
 
 // takeWords takes the pointers in b, from block page of the file on. Holes are
@@ -59,7 +60,7 @@ func (h *harvest) takePointer(s origin, slot uint16, page uint64, addr uint32, h
 		}
 	case addr == compressAddr:
 		if f.cluster == 0 || page%(1<<f.cluster) != 0 {
-			h.note(note{slug: "addr-compress", inode: s.inode, detail: textf("block %d of the file", page)})
+			h.note(note{slug: "addr-compress", inode: s.inode, from: h.w.index.nodes[s.node].nid, word: s.base + 4*int32(slot), detail: textf("block %d of the file", page)})
 			return header
 		}
 		if f.inline&inlineReleased != 0 {
@@ -69,7 +70,7 @@ func (h *harvest) takePointer(s origin, slot uint16, page uint64, addr uint32, h
 		t.saved++
 		header = page
 	default:
-		h.note(note{slug: "addr-range", inode: s.inode, got: hex(addr), detail: textf("block %d of the file", page)})
+		h.note(note{slug: "addr-range", inode: s.inode, from: h.w.index.nodes[s.node].nid, word: s.base + 4*int32(slot), got: hex(addr), detail: textf("block %d of the file", page)})
 		return header
 	}
 	t.counted++

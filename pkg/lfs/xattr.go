@@ -21,11 +21,20 @@ const (
 	xattrBad                          // a fault was noted, and the rest is not looked at
 )
 
+// xattrPart is a part of a list: whose, and where it starts in its block.
+type xattrPart struct {
+	inode int32
+	blk   uint32
+	base  int64
+	b     []byte
+}
+
 // checkXattrs walks through a part of a list of attributes. The last part must
 // end the list, or be full.
-func (h *harvest) checkXattrs(ino int32, blk uint32, part []byte, s xattrState, last bool) xattrState {
+func (h *harvest) checkXattrs(p xattrPart, s xattrState, last bool) xattrState {
+	part, start := p.b, -1 // where the last entry that begins here does
 	bad := func(slug string, off int) xattrState {
-		h.note(note{slug: slug, inode: ino, blk: blk, detail: textf("at byte %d of the attributes there", off)})
+		h.note(note{slug: slug, inode: p.inode, blk: p.blk, from: uint32(p.base) + uint32(max(start, 0)), word: int32(p.base) + int32(len(part)), detail: textf("at byte %d of the attributes there", off)})
 		return xattrBad
 	}
 	at := int(s)
@@ -47,13 +56,18 @@ func (h *harvest) checkXattrs(ino int32, blk uint32, part []byte, s xattrState, 
 	for at+xattrEntryLen <= len(part) {
 		if binary.LittleEndian.Uint32(part[at:]) == 0 {
 			if !allZero(part[at:]) {
+				start = at
 				return bad("xattr-list", at)
 			}
 			return xattrEnded
 		}
+		start = at
 		at += (xattrEntryLen + int(part[at+1]) + int(binary.LittleEndian.Uint16(part[at+2:])) + 3) &^ 3
 	}
 	if last && at > len(part) {
+		if start < 0 { // it begins in the part before
+			p.base, part = 0, nil
+		}
 		return bad("xattr-list", len(part))
 	}
 	return xattrState(at - len(part))

@@ -8,6 +8,9 @@ import (
 // CheckOptions of one check.
 type CheckOptions struct {
 	Workers int // goroutines to use; 0 is one a core
+	// What becomes of a log that a mount would replay: NoReplay leaves it,
+	// DiscardLog gives it up.
+	NoReplay, DiscardLog bool
 }
 
 // Checker is one round over one volume: it reads, reports, and offers fixes.
@@ -20,6 +23,12 @@ type Checker interface {
 	Info() Info
 	// Stats is what was counted so far.
 	Stats() Stats
+}
+
+// Finisher is a Checker whose fixes leave something to be written: it is told
+// when all fixes of a pass were made. Nothing of a round is read after that.
+type Finisher interface {
+	Finish(ctx context.Context) error
 }
 
 // Pass is one step of a round.

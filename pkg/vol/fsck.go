@@ -130,6 +130,9 @@ func (s *session) round(ctx context.Context) (mended bool, err error) {
 			return false, ferr
 		}
 		if fixed {
+			if f, ok := c.(Finisher); ok {
+				return true, f.Finish(ctx)
+			}
 			return true, nil
 		}
 		if err != nil {

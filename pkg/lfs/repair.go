@@ -1,0 +1,355 @@
+package lfs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// Repairs are made as F2FS writes: what SIT, NAT and the checkpoint say goes to
+// their other copies and the other pack, once for all repairs of a pass, through
+// the writer. Fields of nodes and entries of directories are mended where they
+// are. All of it is staged by who runs the check.
+
+// grade tells repairs apart by what they rest on. Those of one grade are made
+// only in a pass that made none of a lower one, as those may make untrue what
+// they go by; they are met again in the next round.
+type grade int
+
+const (
+	gradeShape grade = iota // pointers, nodes, entries: what belongs to whom
+	gradeCount              // what follows from that: counts, sizes, tables
+	gradePlace              // what takes new blocks
+	gradeLost               // what nobody owns, when all else is right
+	grades                  // how many there are
+)
+
+// mender is what the repairs of one pass share.
+type mender struct {
+	w       *writer
+	handles map[uint32]*handle // directories and quota files, by inode
+	quotas  map[uint32]*quotaTable
+	made    [grades]bool
+	placing map[int]bool // logs that may be moved
+	avoid   *space.Map   // segments that a log to be replayed is in
+	strays  map[uint32]stray
+	// unsettled: a log is to be replayed, and who decides has not said so.
+	// Another checkpoint would give it up.
+	unsettled bool
+	lostFound *handle
+}
+
+// fix makes a repair of a grade. What is not possible here is left.
+func (c *checker) fix(g grade, fn func(ctx context.Context, r vol.Repair) error) vol.Fix {
+	return func(ctx context.Context, r vol.Repair) error {
+		if slices.Contains(c.m.made[:g], true) {
+			return vol.ErrNotNow
+		}
+		err := fn(ctx, r)
+		if err == nil {
+			c.m.made[g] = true
+		}
+		return err
+	}
+}
+
+// mended is a fix that only needs another checkpoint, in which the writer has
+// something right by itself, or change sets it.
+func (c *checker) mended(g grade, change func(w *writer)) vol.Fix {
+	return c.fix(g, func(ctx context.Context, _ vol.Repair) error {
+		w, err := c.writer(ctx)
+		if err == nil && change != nil {
+			change(w)
+		}
+		return err
+	})
+}
+
+// writer is the one that all repairs of this pass go through.
+func (c *checker) writer(ctx context.Context) (*writer, error) {
+	if c.m.w != nil {
+		return c.m.w, nil
+	}
+	// Without a checkpoint that can be read there is nothing to go on from.
+	if c.s == nil || c.g.ReadOnly() || c.s.oldLargeNat() || c.m.unsettled {
+		return nil, vol.ErrNotNow
+	}
+	if err := c.needSIT(ctx); err != nil {
+		return nil, err
+	}
+	s := *c.s
+	s.cp = slices.Clone(s.cp)
+	if err := c.placeLogs(&s); err != nil {
+		return nil, err
+	}
+	if err := s.fillLogs(c.d, c.sit); err != nil {
+		return nil, err
+	}
+	w, err := newWriter(&loaded{d: c.d, sb: c.sb, g: c.g, s: &s, sit: c.sit, avoid: c.m.avoid}, 0)
+	if err != nil {
+		return nil, err
+	}
+	w.orphans = slices.Clone(c.orphans)
+	w.keepQuotas = true // they are compared in the next round
+	for i := range w.logs.heads {
+		if h := &w.logs.heads[i]; c.m.placing[i] {
+			w.sit.setKind(h.segno, i)
+		}
+	}
+	c.m.w = w
+	return w, nil
+}
+
+// needSIT reads SIT where that was not done yet.
+func (c *checker) needSIT(ctx context.Context) error {
+	if c.sit != nil {
+		return nil
+	}
+	t, err := c.s.loadSIT(ctx, c.d)
+	c.sit = t
+	return err
+}
+
+// Finish writes what the repairs of a pass left to be written.
+func (c *checker) Finish(ctx context.Context) error {
+	for _, nid := range sortedKeys(c.m.quotas) {
+		if err := c.m.quotas[nid].store(); err != nil {
+			return err
+		}
+	}
+	for _, nid := range sortedKeys(c.m.handles) {
+		if err := c.m.handles[nid].store(); err != nil {
+			return err
+		}
+	}
+	if c.m.w == nil && len(c.m.placing) == 0 {
+		return nil
+	}
+	w, err := c.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return w.commit(ctx)
+}
+
+func sortedKeys[V any](m map[uint32]V) []uint32 {
+	keys := make([]uint32, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// handle opens a directory or file to be changed through the writer.
+func (c *checker) handle(ctx context.Context, nid uint32) (*handle, error) {
+	if h := c.m.handles[nid]; h != nil {
+		return h, nil
+	}
+	w, err := c.writer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, err := w.open(textf("<inode %d>", nid), nid)
+	if err != nil {
+		return nil, notNow(err)
+	}
+	if c.m.handles == nil {
+		c.m.handles = map[uint32]*handle{}
+	}
+	c.m.handles[nid] = h
+	return h, nil
+}
+
+// notNow is for what the writer refuses before it changed anything.
+func notNow(err error) error {
+	if errors.Is(err, vol.ErrRequest) || errors.Is(err, vol.ErrDamaged) || errors.Is(err, vol.ErrDirty) {
+		return vol.ErrNotNow
+	}
+	return err
+}
+
+// placeable tells whether blocks may be given out: none that is in use is free
+// to SIT.
+func (c *checker) placeable() bool { return !c.unsafe }
+
+// placeLogs gives those logs that may be moved a free segment. If others write
+// where they cannot, there is no checkpoint to be written.
+func (c *checker) placeLogs(s *state) error {
+	move := make([]int, 0, logCount)
+	for _, f := range append(s.logFaults(), s.usedLogs(c.sit)...) {
+		if f.slug == "log-place" {
+			move = append(move, f.log)
+		}
+	}
+	for i := range logCount {
+		if c.m.avoid != nil && c.m.placing[i] {
+			move = append(move, i)
+		}
+	}
+	slices.Sort(move)
+	for _, i := range slices.Compact(move) {
+		if !c.m.placing[i] {
+			return vol.ErrNotNow
+		}
+		segno, ok := c.emptySegment(s)
+		if !ok {
+			if !c.fillOwn(s, i) {
+				return vol.ErrNotNow
+			}
+			continue
+		}
+		if err := c.leaveSegment(s, i); err != nil {
+			return err
+		}
+		s.cp.putLog(i, segno, 0)
+		s.cp[cpAllocTypes+i] = allocLFS
+		s.logs[i] = make(summaryBlock, c.g.SummaryBytes)
+	}
+	return nil
+}
+
+// fillOwn has a log fill a hole of the segment that it is in: where no segment
+// is free.
+func (c *checker) fillOwn(s *state, log int) bool {
+	segno := s.cp.logSegment(log)
+	if segno >= c.g.MainSegments || s.logOf(segno) != log || s.logs[log] == nil || c.m.avoid != nil {
+		return false
+	}
+	for at := range uint32(segmentBlocks) {
+		unit := segno*segmentBlocks + at
+		if !c.sit.valid.Used(unit) && (c.walk == nil || !c.walk.claimed.Used(unit)) {
+			s.cp.putLog(log, segno, uint16(at))
+			s.cp[cpAllocTypes+log] = allocSSR
+			return true
+		}
+	}
+	return false
+}
+
+// leaveSegment writes the summary of a segment that a log leaves, if that was
+// the log's alone.
+func (c *checker) leaveSegment(s *state, log int) error {
+	if !s.logPlaced(log) || s.logs[log] == nil {
+		return nil
+	}
+	for i := range logCount {
+		if i != log && s.cp.logSegment(i) == s.cp.logSegment(log) {
+			return nil
+		}
+	}
+	sum := slices.Clone(s.logs[log])
+	clear(sum.journal())
+	_, err := c.d.WriteAt(sum, c.g.SummaryOff(s.cp.logSegment(log)))
+	return err
+}
+
+// emptySegment is one that nothing is in and no log writes to; one of an empty
+// section if there is any.
+func (c *checker) emptySegment(s *state) (best uint32, ok bool) {
+	per := c.g.SegsPerSec
+	empty := func(segno uint32) bool {
+		return c.sit.count[segno] == 0 && !slices.ContainsFunc(c.sit.segment(segno), func(w uint64) bool { return w != 0 }) && s.logOf(segno) < 0 && (c.m.avoid == nil || !c.m.avoid.Used(segno)) &&
+			(c.walk == nil || !c.walk.segData.Used(segno) && !c.walk.segNode.Used(segno))
+	}
+	for segno := range c.g.MainSegments {
+		if !empty(segno) {
+			continue
+		}
+		first, whole := segno/per*per, true
+		for k := first; k < first+per && k < c.g.MainSegments; k++ {
+			whole = whole && empty(k)
+		}
+		if whole {
+			return segno, true
+		}
+		if !ok {
+			best, ok = segno, true
+		}
+	}
+	return best, ok
+}
+
+// fillLogs finds the summaries that the pack does not have, [Linux] behaviour
+// f2fs_restore_node_summary(): what SSA has of the segment and, of nodes, what
+// their footers say.
+func (s *state) fillLogs(d dev.Device, t *segments) error {
+	for i := range s.logs {
+		if s.logs[i] != nil {
+			continue
+		}
+		segno := s.cp.logSegment(i)
+		sum := make(summaryBlock, s.g.SummaryBytes)
+		if _, err := d.ReadAt(sum, s.g.SummaryOff(segno)); err != nil {
+			return err
+		}
+		if i >= logsPerKind {
+			if err := s.nodesOf(d, t, segno, sum); err != nil {
+				return err
+			}
+		}
+		s.logs[i] = sum
+	}
+	return nil
+}
+
+// nodesOf makes the summary of a segment of nodes from their footers.
+func (s *state) nodesOf(d dev.Device, t *segments, segno uint32, sum summaryBlock) error {
+	valid := t.segment(segno)
+	for at := range uint32(segmentBlocks) {
+		if valid == nil || valid[at/64]>>(at%64)&1 == 0 {
+			continue
+		}
+		b, err := readBlock(d, s.g, s.g.SegmentBlock(segno)+at)
+		if err != nil {
+			return err
+		}
+		sum.entry(int(at)).put(nodeBlock(b).nid(), 0, 0)
+	}
+	return nil
+}
+
+// editNode changes the block of a node where it is. The checksum of an inode is
+// made right if it was.
+func (c *checker) editNode(blk uint32, fn func(n nodeBlock)) error {
+	b, err := readBlock(c.d, c.g, blk)
+	if err != nil {
+		return err
+	}
+	n := nodeBlock(b)
+	if h := c.m.handles[n.nid()]; h != nil && n.isInode() {
+		fn(h.b)
+		return nil
+	}
+	seed := inodeSeed(c.sb.uuid())
+	sum := n.isInode() && c.g.Has(featInodeChecksum) && n.hasSum() && n.checksum() == inodeSum(seed, n)
+	fn(n)
+	if sum && n.hasSum() {
+		n.put32(inodeChecksum, inodeSum(seed, n))
+	}
+	_, err = c.d.WriteAt(n, c.g.BlockOff(blk))
+	return err
+}
+
+// editInode changes an inode that the walk has met.
+func (c *checker) editInode(i int32, fn func(n nodeBlock)) error {
+	return c.editNode(c.walk.index.nodes[c.walk.inodes[i].node].addr, fn)
+}
+
+// inodeFix is a repair of fields of an inode.
+func (c *checker) inodeFix(g grade, i int32, fn func(n nodeBlock)) vol.Fix {
+	return c.fix(g, func(context.Context, vol.Repair) error { return c.editInode(i, fn) })
+}
+
+// natFix changes an entry of NAT.
+func (c *checker) setNAT(ctx context.Context, nid, ino, addr uint32) error {
+	w, err := c.writer(ctx)
+	if err != nil {
+		return err
+	}
+	return w.nat.set(nid, ino, addr)
+}

@@ -1,0 +1,284 @@
+package lfs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// unreachableFix puts a file without a name into lost+found, or frees it.
+func (c *checker) unreachableFix(i int32) vol.Fix {
+	return c.fix(gradeLost, func(ctx context.Context, r vol.Repair) error {
+		x := &c.walk.inodes[i]
+		if !c.placeable() {
+			return vol.ErrNotNow
+		}
+		if r.Name == fixFree {
+			if x.isDir() {
+				return vol.ErrNotNow // what is in it comes first
+			}
+			return c.freeInode(ctx, x.nid)
+		}
+		if x.names > 0 && !c.breaks(i) {
+			return vol.ErrNotNow // with the directory that it is in
+		}
+		return c.rescue(ctx, i)
+	})
+}
+
+// breaks tells whether a directory is the one of a ring of directories at which
+// that is cut: there is nothing else that is lost and has no entry.
+func (c *checker) breaks(i int32) bool {
+	if c.ring == nil {
+		ring := int32(-1)
+		for k := range c.walk.inodes {
+			x := &c.walk.inodes[k]
+			switch {
+			case x.reached:
+			case x.names == 0:
+				ring = -2
+			case ring == -1 && x.isDir():
+				ring = int32(k)
+			}
+		}
+		c.ring = &ring
+	}
+	return *c.ring == i
+}
+
+// rescue links an inode in lost+found, under its number.
+func (c *checker) rescue(ctx context.Context, i int32) error {
+	x := &c.walk.inodes[i]
+	to, err := c.lostFound(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := to.nameIn(textf("#%d", x.nid))
+	if err != nil {
+		return notNow(err)
+	}
+	for {
+		ino, _, err := to.lookup(&n)
+		if err != nil {
+			return notNow(err)
+		}
+		if ino == 0 {
+			break
+		}
+		if n, err = to.unused(n.name); err != nil {
+			return notNow(err)
+		}
+	}
+	if err := to.add(&n, x.nid, kindOf(x.fileType())); err != nil {
+		return notNow(err)
+	}
+	if x.isDir() {
+		to.b.put32(inodeLinks, to.b.links()+1)
+		if err := c.setDot(i, 2, to.nid); err != nil && !errors.Is(err, vol.ErrNotNow) {
+			return err
+		}
+	}
+	if x.names > 0 {
+		e := &c.walk.entries[x.entry]
+		if err := c.dropEntry(e); err != nil {
+			return err
+		}
+	}
+	return c.editInode(i, func(b nodeBlock) {
+		if !x.isDir() {
+			b.put32(inodeLinks, 1)
+		}
+		b.put32(inodeParent, to.nid)
+		b.putName(n.name)
+		b[inodeAdvise] &^= adviseLostParent | adviseEncryptedName
+	})
+}
+
+// dropEntry removes an entry where it is.
+func (c *checker) dropEntry(e *dirEntry) error {
+	if c.inlineDir(e.dir) {
+		return c.editInode(e.dir, func(b nodeBlock) { newDentryBlock(c.g.inlineArea(b)).drop(int(e.off)) })
+	}
+	return vol.Patch(c.d, c.g.BlockOff(e.blk), c.g.BlockSize, func(b []byte) { newDentryBlock(b).drop(int(e.off)) })
+}
+
+// lostFound opens the directory for what was lost, which is made if it is not
+// there, whatever the features say.
+func (c *checker) lostFound(ctx context.Context) (*handle, error) {
+	if c.m.lostFound != nil {
+		return c.m.lostFound, nil
+	}
+	root, err := c.handle(ctx, rootIno)
+	if err != nil {
+		return nil, err
+	}
+	name := "lost+found"
+	for k := 1; ; k++ {
+		n, err := root.nameIn(name)
+		if err != nil {
+			return nil, notNow(err)
+		}
+		ino, kind, err := root.lookup(&n)
+		if err != nil {
+			return nil, notNow(err)
+		}
+		var h *handle
+		switch {
+		case ino == 0:
+			h, err = root.create(&n, modeDir|0o700)
+			if err != nil {
+				return nil, notNow(err)
+			}
+			c.m.handles[h.nid] = h
+		case kind != typeDir:
+			name = textf("lost+found~%d", k)
+			continue
+		default:
+			if h, err = c.handle(ctx, ino); err != nil {
+				return nil, err
+			}
+		}
+		c.m.lostFound = h
+		return h, nil
+	}
+}
+
+// freeInode gives all blocks and nodes of a file back, as deleting it does.
+func (c *checker) freeInode(ctx context.Context, ino uint32) error {
+	w, err := c.writer(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := w.node(ino, ino)
+	if err != nil {
+		return notNow(err)
+	}
+	f := freer{w: w, ino: ino}
+	from, to := c.g.pointersOf(b, roleInode)
+	if to > from {
+		if err := f.blocks(b[from:to]); err != nil {
+			return err
+		}
+		for k, depth := range [inodeNids]int{1, 1, 2, 2, 3} {
+			if err := f.node(b.child(k), depth); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.node(b.xattrNid(), 0); err != nil {
+		return err
+	}
+	w.validInodes--
+	return f.drop(ino)
+}
+
+// freer frees what a file has.
+type freer struct {
+	w   *writer
+	ino uint32
+}
+
+// blocks frees what pointers lead to; neighbours at once.
+func (f *freer) blocks(words nodeBlock) error {
+	var start, n uint32
+	flush := func() error {
+		if n == 0 {
+			return nil
+		}
+		err := f.w.sit.release(start, n)
+		n = 0
+		return err
+	}
+	for i := 0; i < len(words); i += 4 {
+		a := words.u32(i)
+		switch {
+		case a == nullAddr:
+			continue
+		case a == newAddr || a == compressAddr:
+			f.w.validBlocks--
+			continue
+		case !f.w.g.ValidMain(a):
+			continue
+		}
+		f.w.validBlocks--
+		if n > 0 && a == start+n {
+			n++
+			continue
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+		start, n = a, 1
+	}
+	return flush()
+}
+
+// node frees a node and what it leads to, depth nodes deep.
+func (f *freer) node(nid uint32, depth int) error {
+	if nid == 0 {
+		return nil
+	}
+	b, err := f.w.node(nid, f.ino)
+	if err != nil {
+		return err
+	}
+	words := b[:4*f.w.g.per().nodeSlots()]
+	switch {
+	case depth == 1:
+		err = f.blocks(words)
+	case depth > 1:
+		for i := 0; i < len(words) && err == nil; i += 4 {
+			err = f.node(words.u32(i), depth-1)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f.drop(nid)
+}
+
+// drop frees the block of a node, and its number. [Linux] behaviour
+// set_node_addr(): the version of a number that is free goes on.
+func (f *freer) drop(nid uint32) error {
+	e, err := f.w.nat.get(nid)
+	if err != nil {
+		return err
+	}
+	if err := f.w.sit.release(e.addr(), 1); err != nil {
+		return err
+	}
+	f.w.validBlocks--
+	f.w.validNodes--
+	version := e.version() + 1
+	if err := f.w.nat.set(nid, 0, nullAddr); err != nil {
+		return err
+	}
+	e.put(version, 0, nullAddr)
+	return nil
+}
+
+// reportOrphans reports the files that were deleted while they were open.
+func (c *checker) reportOrphans(r *vol.Report) {
+	if len(c.orphans) == 0 {
+		return
+	}
+	from, to := c.s.orphanBlocks()
+	f := c.cat.Found("orphans", vol.At(c.g.BlockOff(from), int64(to-from)*c.g.BlockSize), vol.GotWant(len(c.orphans), nil))
+	r.Found(f, c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
+		if !c.placeable() {
+			return vol.ErrNotNow
+		}
+		w, err := c.writer(ctx)
+		if err != nil {
+			return err
+		}
+		for _, ino := range c.pending {
+			if err := c.freeInode(ctx, ino); err != nil {
+				return err
+			}
+		}
+		w.orphans = nil
+		return nil
+	}))
+}

@@ -1,0 +1,344 @@
+package lfs
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// natFault is an entry of NAT that cannot be.
+type natFault struct {
+	n    node
+	slug string
+}
+
+// stray is a node that SIT has as valid and NAT does not lead to.
+type stray struct {
+	addr, ino uint32
+	sure      bool // its summary names it, too
+}
+
+// findStrays reads the blocks of nodes that NAT does not lead to: what was lost
+// when NAT was damaged is among them. Of two with the same number the one counts
+// that its summary names.
+func (c *checker) findStrays() (map[uint32]stray, error) {
+	if c.m.strays != nil {
+		return c.m.strays, nil
+	}
+	led := map[uint32]bool{}
+	for i := range c.walk.index.nodes {
+		led[c.walk.index.nodes[i].addr] = true
+	}
+	c.m.strays = map[uint32]stray{}
+	for segno := range c.g.MainSegments {
+		valid := c.sit.segment(segno)
+		if kind := c.sit.kind[segno]; kind < hotNode || kind >= logCount || valid == nil {
+			continue
+		}
+		if err := c.straysOf(segno, valid, led); err != nil {
+			return nil, err
+		}
+	}
+	return c.m.strays, nil
+}
+
+func (c *checker) straysOf(segno uint32, valid []uint64, led map[uint32]bool) error {
+	var sum summaryBlock
+	for at := range uint32(segmentBlocks) {
+		blk := c.g.SegmentBlock(segno) + at
+		if valid[at/64]>>(at%64)&1 == 0 || led[blk] || c.walk.claimed.Used(blk-c.g.Main) {
+			continue
+		}
+		if sum == nil {
+			var err error
+			if sum, err = c.summaryOf(segno); err != nil {
+				return err
+			}
+		}
+		b, err := readBlock(c.d, c.g, blk)
+		if err != nil {
+			return err
+		}
+		n := nodeBlock(b)
+		if n.nid() < rootIno || n.nid() >= c.g.NIDs() || n.ino() < rootIno || n.ino() >= c.g.NIDs() {
+			continue
+		}
+		s := stray{blk, n.ino(), sum.entry(int(at)).nid() == n.nid()}
+		if old, ok := c.m.strays[n.nid()]; !ok || s.sure || !old.sure {
+			c.m.strays[n.nid()] = s
+		}
+	}
+	return nil
+}
+
+// summaryOf is the summary of a segment, from the pack where a log writes there.
+func (c *checker) summaryOf(segno uint32) (summaryBlock, error) {
+	if log := c.s.logOf(segno); log >= 0 && c.s.logs[log] != nil {
+		return c.s.logs[log], nil
+	}
+	sum := make(summaryBlock, c.g.SummaryBytes)
+	if c.g.ReadOnly() {
+		return sum, nil
+	}
+	_, err := c.d.ReadAt(sum, c.g.SummaryOff(segno))
+	return sum, err
+}
+
+// checkEntries reports what is wrong with entries of NAT: the node is taken
+// from where it is, if it is found, or the entry goes.
+func (c *checker) checkEntries(r *vol.Report) error {
+	for _, f := range c.entries {
+		loc := c.natAt(f.n.nid)
+		detail := vol.Detail("node %d of inode %d: %#x", f.n.nid, f.n.ino, f.n.addr)
+		if f.slug == "nat-reserved" {
+			addr := min(f.n.nid, 1)
+			r.Found(c.cat.Found(f.slug, loc, vol.Detail("entry %d: inode %d, address %#x", f.n.nid, f.n.ino, f.n.addr)),
+				c.natFix(f.n.nid, f.n.nid, addr))
+			continue
+		}
+		strays, err := c.findStrays()
+		if err != nil {
+			return err
+		}
+		s, ok := strays[f.n.nid]
+		if !ok && f.slug == "nat-owner" && c.g.ValidMain(f.n.addr) {
+			if s, ok, err = c.ownerOf(&f.n); err != nil {
+				return err
+			}
+		}
+		fd := c.cat.Found(f.slug, loc, detail)
+		switch {
+		case ok && f.slug == "nat-address":
+			fd.Offer = []string{fixRestore}
+		case f.slug == "nat-address":
+			fd.Offer = []string{fixRemove}
+		}
+		r.Found(fd, c.natFix(f.n.nid, s.ino, s.addr))
+	}
+	return nil
+}
+
+// ownerOf looks at the node that an entry without an owner leads to.
+func (c *checker) ownerOf(n *node) (stray, bool, error) {
+	b, err := readBlock(c.d, c.g, n.addr)
+	if err != nil {
+		return stray{}, false, err
+	}
+	x := nodeBlock(b)
+	return stray{addr: n.addr, ino: x.ino()}, x.nid() == n.nid && x.ino() >= rootIno && x.ino() < c.g.NIDs(), nil
+}
+
+// natFix sets an entry of NAT; 0, 0 removes it.
+func (c *checker) natFix(nid, ino, addr uint32) vol.Fix {
+	return c.fix(gradeShape, func(ctx context.Context, _ vol.Repair) error { return c.setNAT(ctx, nid, ino, addr) })
+}
+
+// rootFix finds the root directory again.
+func (c *checker) rootFix() vol.Fix {
+	strays, err := c.findStrays()
+	if err != nil {
+		return nil
+	}
+	if s, ok := strays[rootIno]; ok && s.ino == rootIno {
+		return c.natFix(rootIno, rootIno, s.addr)
+	}
+	if i, ok := c.walk.inodeOf(rootIno); ok {
+		return c.inodeFix(gradeShape, i, func(n nodeBlock) { n.put16(inodeMode, n.mode()&^modeType|modeDir) })
+	}
+	return nil
+}
+
+// footerFix mends an entry of NAT that leads to another node, or to one with a
+// damaged footer: that one is told by its summary.
+func (c *checker) footerFix(n *note) (vol.Fix, []string) {
+	i := c.walk.index.find(n.from)
+	if i < 0 {
+		return nil, nil
+	}
+	x := c.walk.index.nodes[i]
+	sum, err := c.summaryOf(c.g.SegmentOf(x.addr))
+	if err != nil {
+		return nil, nil
+	}
+	if sum.entry(int(c.g.IndexOf(x.addr))).nid() == x.nid && !c.walk.claimed.Used(x.addr-c.g.Main) {
+		return c.fix(gradeShape, func(context.Context, vol.Repair) error {
+			return c.editNode(x.addr, func(b nodeBlock) {
+				b.put32(len(b)-footerNid, x.nid)
+				b.put32(len(b)-footerIno, x.ino)
+			})
+		}), []string{fixSet}
+	}
+	strays, err := c.findStrays()
+	if err != nil {
+		return nil, nil
+	}
+	if s, ok := strays[x.nid]; ok {
+		return c.natFix(x.nid, s.ino, s.addr), []string{fixRestore}
+	}
+	return c.natFix(x.nid, 0, 0), []string{fixRemove}
+}
+
+// lostFrom is the node of an inode that belongs to a place of the file and that
+// nothing leads to.
+func (c *checker) lostFrom(ino, place uint32) (uint32, bool) {
+	w := c.walk
+	if c.lost == nil {
+		c.lost = map[uint64]uint32{}
+		for i := range w.index.nodes {
+			x := &w.index.nodes[i]
+			if x.role != roleNone || !w.g.ValidMain(x.addr) {
+				continue
+			}
+			b, err := readBlock(c.d, c.g, x.addr)
+			if n := nodeBlock(b); err == nil && n.nid() == x.nid && n.ino() == x.ino {
+				c.lost[uint64(x.ino)<<32|uint64(n.place())] = x.nid
+			}
+		}
+	}
+	nid, ok := c.lost[uint64(ino)<<32|uint64(place)]
+	return nid, ok
+}
+
+// pointerFix mends a pointer to a node: by an entry of NAT that was lost, by the
+// node that belongs there, or by clearing it.
+func (c *checker) pointerFix(n *note) (vol.Fix, []string) {
+	nid, _ := n.got.(uint32)
+	ino := c.walk.inodes[n.inode].nid
+	if n.slug == "node-pointer" && nid < c.g.NIDs() && c.walk.index.find(nid) < 0 {
+		if strays, err := c.findStrays(); err == nil {
+			if s, ok := strays[nid]; ok && s.ino == ino {
+				return c.natFix(nid, s.ino, s.addr), []string{fixRestore}
+			}
+		}
+	}
+	if right, ok := c.lostFrom(ino, n.place); ok {
+		return c.wordFix(n, right), []string{fixRestore}
+	}
+	return c.wordFix(n, 0), []string{fixClear}
+}
+
+// wordFix sets the pointer that a note is about.
+func (c *checker) wordFix(n *note, v uint32) vol.Fix {
+	i := c.walk.index.find(n.from)
+	if i < 0 {
+		return nil
+	}
+	addr := c.walk.index.nodes[i].addr
+	return c.fix(gradeShape, func(context.Context, vol.Repair) error {
+		return c.editNode(addr, func(b nodeBlock) { b.put32(int(n.word), v) })
+	})
+}
+
+// claimant is a pointer to a block, or a node there.
+type claimant struct {
+	nid  uint32
+	addr uint32 // of the node
+	off  int    // byte of the pointer; -1 for the node itself
+	slot uint16
+}
+
+// findClaimants looks once more through all nodes for the pointers to blocks
+// that belong to two.
+func (c *checker) findClaimants(blks map[uint32]bool) (map[uint32][]claimant, error) {
+	out := map[uint32][]claimant{}
+	for i := range c.walk.index.nodes {
+		x := &c.walk.index.nodes[i]
+		if x.role == roleNone || !c.g.ValidMain(x.addr) {
+			continue
+		}
+		if blks[x.addr] {
+			out[x.addr] = append(out[x.addr], claimant{nid: x.nid, addr: x.addr, off: -1})
+		}
+		if x.role != roleInode && x.role != roleDirect {
+			continue
+		}
+		b, err := readBlock(c.d, c.g, x.addr)
+		if err != nil {
+			return nil, err
+		}
+		from, to := c.g.pointersOf(nodeBlock(b), x.role)
+		for off := from; off < to; off += 4 {
+			if a := nodeBlock(b).u32(off); blks[a] {
+				out[a] = append(out[a], claimant{nid: x.nid, addr: x.addr, off: off, slot: uint16((off - from) / 4)})
+			}
+		}
+	}
+	return out, nil
+}
+
+// pointersOf are the bytes of a node that hold pointers to blocks.
+func (g *Geometry) pointersOf(b nodeBlock, r role) (from, to int) {
+	if r == roleDirect {
+		return 0, 4 * g.per().nodeSlots()
+	}
+	t := b.fileType()
+	inline := b.inline()&inlineDentry != 0 && t == modeDir || b.inline()&inlineData != 0 && t != modeDir && b.word(g.extraWords(b)) == 0
+	if inline || t != modeFile && t != modeDir && t != modeSymlink {
+		return 0, 0
+	}
+	return inodeAddrs + 4*g.extraWords(b), inodeAddrs + 4*(b.words()-g.xattrWords(b))
+}
+
+// twiceFix leaves a block to one of those who claim it: a node that is there,
+// the one that the summary names, or who came first.
+func (c *checker) twiceFix(n *note) vol.Fix {
+	c.twice[n.blk] = true
+	return c.fix(gradeShape, func(context.Context, vol.Repair) error {
+		if c.claimants == nil {
+			found, err := c.findClaimants(c.twice)
+			if err != nil {
+				return err
+			}
+			c.claimants = found
+		}
+		list := c.claimants[n.blk]
+		delete(c.claimants, n.blk) // settled for all who were reported
+		sum, err := c.summaryOf(c.g.SegmentOf(n.blk))
+		if err != nil {
+			return err
+		}
+		keep := winner(list, sum.entry(int(c.g.IndexOf(n.blk))))
+		for i, x := range list {
+			if i == keep || x.off < 0 {
+				continue
+			}
+			own, err := c.ownBlock(x.nid, x.slot)
+			if err != nil {
+				return err
+			}
+			if err := c.editNode(x.addr, func(b nodeBlock) {
+				if b.u32(x.off) == n.blk {
+					b.put32(x.off, own)
+				}
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func winner(list []claimant, e summary) (keep int) {
+	for i, x := range list {
+		if x.off < 0 {
+			return i
+		}
+	}
+	for i, x := range list {
+		if x.nid == e.nid() && x.slot == e.offset() {
+			return i
+		}
+	}
+	return 0
+}
+
+// reservedNodes looks for the entries of NAT that stand for the address spaces
+// of nodes and metadata, which are always there.
+func (c *checker) reservedNodes(nodes []node) {
+	for nid := uint32(nodeIno); nid <= metaIno; nid++ {
+		if !slices.ContainsFunc(nodes[:min(len(nodes), rootIno)], func(n node) bool { return n.nid == nid }) {
+			c.entries = append(c.entries, natFault{node{nid: nid}, "nat-reserved"})
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package lfs
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// noteFix is the repair of what the walk noted, nil where there is none, and
+// which of the row's repairs it is.
+func (c *checker) noteFix(n *note) (vol.Fix, []string) {
+	switch n.slug {
+	case "node-footer":
+		return c.footerFix(n)
+	case "node-pointer", "node-twice":
+		return c.pointerFix(n)
+	case "addr-range", "addr-compress":
+		return c.blockFix(n)
+	case "symlink-empty":
+		return c.symlinkFix(n)
+	case "dentry-ino":
+		return c.danglingFix(n)
+	case "node-lost":
+		return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error { return c.setNAT(ctx, n.from, 0, nullAddr) }), []string{fixFree}
+	case "inode-unreachable":
+		return c.unreachableFix(n.inode), nil
+	}
+	if fix := c.tableNoteFix(n); fix != nil {
+		return fix, nil
+	}
+	if fix := c.dentryNoteFix(n); fix != nil {
+		return fix, nil
+	}
+	return c.inodeNoteFix(n), nil
+}
+
+// tableNoteFix is for pointers, and for what SIT and SSA say.
+func (c *checker) tableNoteFix(n *note) vol.Fix {
+	switch n.slug {
+	case "sit-free":
+		return c.useFix(n)
+	case "ssa-entry":
+		return c.summaryFix(n)
+	case "ssa-type":
+		return c.summaryKindFix(n)
+	case "addr-twice":
+		return c.twiceFix(n)
+	case "node-place":
+		return c.nodeFix(n, func(b nodeBlock) {
+			b.put32(len(b)-footerFlag, b.nodeFlag()&(1<<footerShift-1)|n.from<<footerShift)
+		})
+	case "xattr-list":
+		if n.word == 0 {
+			return nil
+		}
+		return c.nodeFix(n, func(b nodeBlock) { clear(b[n.from:n.word]) })
+	case "orphan-linked":
+		return c.dropOrphan(n.from)
+	}
+	return nil
+}
+
+// nodeFix changes the node that a note is about.
+func (c *checker) nodeFix(n *note, fn func(b nodeBlock)) vol.Fix {
+	return c.fix(gradeShape, c.always(func() error { return c.editNode(n.blk, fn) }))
+}
+
+// inodeNoteFix is for the fields of inodes.
+func (c *checker) inodeNoteFix(n *note) vol.Fix {
+	shape := func(fn func(b nodeBlock)) vol.Fix { return c.inodeFix(gradeShape, n.inode, fn) }
+	count := func(fn func(b nodeBlock)) vol.Fix { return c.inodeFix(gradeCount, n.inode, fn) }
+	want32, _ := n.want.(uint32)
+	want64, _ := n.want.(uint64)
+	switch n.slug {
+	case "inode-mode":
+		want := c.modeOf(n.inode)
+		return shape(func(b nodeBlock) { b.put16(inodeMode, b.mode()&^modeType|want) })
+	case "inode-links":
+		return count(func(b nodeBlock) { b.put32(inodeLinks, want32) })
+	case "inode-blocks":
+		return count(func(b nodeBlock) { b.put64(inodeBlocks, want64) })
+	case "inode-saved":
+		return count(func(b nodeBlock) { b.put64(inodeComprBlocks, want64) })
+	case "inode-size", "inode-size-short", "inode-dir-size":
+		return count(func(b nodeBlock) { b.put64(inodeSize, want64) })
+	case "inode-extent":
+		return count(func(b nodeBlock) { clear(b[inodeExtent:inodeAddrs]) })
+	case "inode-depth":
+		return count(func(b nodeBlock) { b.put32(inodeDepth, max(1, want32)) })
+	case "inode-parent":
+		return count(func(b nodeBlock) { b.put32(inodeParent, want32) })
+	case "inode-name", "inode-name-length":
+		return c.nameFix(n.inode)
+	case "inode-checksum":
+		return shape(func(b nodeBlock) { b.put32(inodeChecksum, inodeSum(inodeSeed(c.sb.uuid()), b)) })
+	case "inode-extra":
+		return shape(c.g.mendExtra)
+	case "inode-inline-xattr":
+		return shape(func(b nodeBlock) { b.put16(inodeXattrWords, defaultXattrWords) })
+	case "inode-inline":
+		return shape(c.mendInline)
+	case "inline-exist":
+		return shape(func(b nodeBlock) { b[inodeInline] |= inlineExist })
+	case "inode-casefold":
+		return shape(func(b nodeBlock) { b.put32(inodeFlags, b.flags()&^flagCasefold) })
+	case "inode-compression":
+		return shape(func(b nodeBlock) { b.put32(inodeFlags, b.flags()&^flagCompressed) })
+	}
+	return nil
+}
+
+// mendExtra sets the length of the extra attributes, or says that there are none
+// where the volume has no such.
+func (g *Geometry) mendExtra(b nodeBlock) {
+	if !g.Has(featExtraAttr) {
+		b[inodeInline] &^= inlineExtra
+		return
+	}
+	b.put16(inodeExtraLen, uint16(extraLen(g.Features)))
+}
+
+// mendInline clears the flags of what is kept in the inode that do not fit its
+// type, or its block pointers, and bounds the size.
+func (c *checker) mendInline(b nodeBlock) {
+	dir, first := b.isDir(), c.g.extraWords(b)
+	inlineable := b.fileType() == modeFile || b.fileType() == modeSymlink
+	if b.inline()&inlineDentry != 0 && !dir {
+		b[inodeInline] &^= inlineDentry
+	}
+	if b.inline()&inlineData != 0 && !inlineable {
+		b[inodeInline] &^= inlineData | inlineExist
+	}
+	if b.inline()&(inlineData|inlineDentry) == 0 {
+		return
+	}
+	if a := b.word(first); a != 0 {
+		if !c.g.ValidMain(a) {
+			b.putWord(first, 0)
+			return
+		}
+		b[inodeInline] &^= inlineData | inlineDentry | inlineExist
+		return
+	}
+	if room := uint64(len(c.g.inlineArea(b))); b.inline()&inlineData != 0 && b.size() > room {
+		b.put64(inodeSize, room)
+	}
+}
+
+// modeOf is the type of an inode whose own is not valid or not to be believed:
+// what its entry says, or its flags.
+func (c *checker) modeOf(i int32) uint16 {
+	x := &c.walk.inodes[i]
+	if x.entry >= 0 && x.dir >= 0 {
+		if m := modeOfKind(c.walk.entries[x.entry].kind); m != 0 {
+			return m
+		}
+	}
+	return modeFile
+}
+
+// modeOfKind is kindOf, the other way round.
+func modeOfKind(kind byte) uint16 {
+	for _, m := range []uint16{modeFile, modeDir, modeChar, modeBlock, modeFIFO, modeSocket, modeSymlink} {
+		if kindOf(m) == kind {
+			return m
+		}
+	}
+	return 0
+}
+
+// settleNotes looks at all notes together before they are reported: what a
+// directory that is none has for entries is no fault of a directory.
+func (c *checker) settleNotes() {
+	w := c.walk
+	c.unsafe = w.noted["sit-free"] > 0 || w.noted["addr-twice"] > 0 || len(c.s.usedLogs(c.sit)) > 0
+	no := map[int32]bool{}
+	nids := map[uint32]bool{}
+	for i := range w.inodes {
+		x := &w.inodes[i]
+		if !x.isDir() || x.entry < 0 || x.dir < 0 || w.bodies[x.body].dots != 0 || w.bodies[x.body].inline&(inlineDots|inlineDentry) != 0 {
+			continue
+		}
+		if kind := w.entries[x.entry].kind; kind != typeDir && modeOfKind(kind) != 0 {
+			no[int32(i)], nids[x.nid] = true, true
+		}
+	}
+	if len(no) == 0 {
+		return
+	}
+	w.notes = slices.DeleteFunc(w.notes, func(n note) bool {
+		drop := no[n.inode] && n.slug != "inode-checksum" || n.slug == "dentry-type" && nids[n.from]
+		if drop {
+			w.noted[n.slug]--
+		}
+		return drop
+	})
+	for i := range w.inodes {
+		if no[int32(i)] {
+			w.noteAt(int32(i), "inode-mode", textf("%#o", w.inodes[i].mode), nil, "its entry says another, and it has no entries . and ..")
+		}
+	}
+}

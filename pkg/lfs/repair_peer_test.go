@@ -1,0 +1,172 @@
+//go:build linux
+
+package lfs
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
+)
+
+// repaired is an image of the volume after -y, which must mend everything; ""
+// where it cannot.
+func repaired(t *testing.T, d dev.Device) string {
+	t.Helper()
+	path := copyToFile(t, d)
+	ok := false
+	onImage(t, path, func(f dev.Device) {
+		txn := dev.Begin(f)
+		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
+		if err != nil || res.Unproven != nil {
+			t.Fatalf("-y: %v, %+v", err, res)
+		}
+		if ok = res.Repaired && !res.Left(vol.SevWarning) && !res.Stopped; ok {
+			if _, err := txn.Commit(t.Context(), dev.CommitOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if !ok {
+		return ""
+	}
+	return path
+}
+
+// allDamages are the corruptors of all rows.
+func allDamages() []damage {
+	return slices.Concat(superDamages(), packDamages(), tableDamages(), nodeDamages(), inodeDamages(), dirDamages())
+}
+
+// lab is a lab with the damage.
+func (c damage) lab(t *testing.T) *lab {
+	features := c.with
+	if features == "all" {
+		features = labFeatures
+	}
+	l := newLab(t, features)
+	c.do(l)
+	return l
+}
+
+// TestRepairPeer: fsck.f2fs finds nothing on what was repaired.
+func TestRepairPeer(t *testing.T) {
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	for _, c := range allDamages() {
+		t.Run(c.slug+c.name, func(t *testing.T) {
+			path := repaired(t, c.lab(t).d)
+			if path == "" {
+				return
+			}
+			if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
+				var bad []string
+				for line := range strings.Lines(string(out)) {
+					if strings.Contains(line, "ASSERT") || strings.Contains(line, "[Fail]") {
+						bad = append(bad, strings.TrimSpace(line))
+					}
+				}
+				t.Errorf("fsck.f2fs: %v: %q", err, bad)
+			}
+		})
+	}
+}
+
+// treeScript prints the files of each volume: names, types, owners, links, sizes,
+// blocks, and what is in them.
+const treeScript = listScript + `
+for d; do
+	echo "volume"; go $d
+	find . -path ./lost+found -prune -o ! -type d -printf '%p %y %m %U %G %n %s %b\n' -o -printf '%p %y %m %U %G %n\n' | sort; sums | sort; gone
+done
+`
+
+// usedScript uses volumes as a system does.
+const usedScript = listScript + `
+for d; do
+	go $d; random written 200; cp written copy; mkdir made; i=0; while [ $i -lt 50 ]; do echo $i >made/$i; i=$((i + 1)); done
+	find . >/dev/null; rm written; mv made newer; rm -r newer/1*; gone
+done
+dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v 'Mounted with checkpoint version' || true
+`
+
+// TestReplayKernel: what -p makes of a volume that the power went from is what
+// Linux makes of a copy, file by file; and Linux goes on with it.
+func TestReplayKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots Linux three times")
+	}
+	voltest.Peer(t, "linux.uml")
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	names := []string{"synced", "long log", "orphans", "fastboot", "not unmounted", "disabled"}
+	var all, theirs, ours []string
+	for range names {
+		all = append(all, made(t, 128<<20, "-q"), made(t, 128<<20))
+		theirs = append(theirs, all[len(all)-1])
+	}
+	voltest.Kernel(t, cutScript, all...)
+	for i, name := range names {
+		onImage(t, theirs[i], func(d dev.Device) {
+			path := repaired(t, d)
+			if path == "" {
+				t.Fatalf("%s: not repaired", name)
+			}
+			ours = append(ours, path)
+		})
+	}
+	trees := strings.Split(voltest.Kernel(t, treeScript, append(slices.Clone(theirs), ours...)...), "volume\n")[1:]
+	for i, name := range names {
+		if want, got := trees[i], trees[len(names)+i]; got != want {
+			t.Errorf("%s: there is\n%s\nLinux has\n%s", name, firstDifference(got, want), firstDifference(want, got))
+		}
+	}
+	if out := voltest.Kernel(t, usedScript, ours...); out != "" {
+		t.Errorf("Linux says %s", out)
+	}
+	for i, name := range names {
+		cleanAfter(t, name, ours[i], fsck)
+	}
+}
+
+// firstDifference is where a text begins to differ from another.
+func firstDifference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range x {
+		if i >= len(y) || x[i] != y[i] {
+			return textf("line %d: %s", i, strings.Join(x[i:min(len(x), i+5)], "\n"))
+		}
+	}
+	return ""
+}
+
+// TestRepairKernel: Linux mounts what was repaired, and uses it.
+func TestRepairKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots Linux")
+	}
+	voltest.Peer(t, "linux.uml")
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	want := strings.Fields("cp-tail log-place sit-free sit-type ssa-entry nat-address node-twice addr-twice inode-links inode-depth quota-file dentry-twice dentry-position dot inode-unreachable root-lost")
+	var paths, names []string
+	for _, slug := range want {
+		i := slices.IndexFunc(allDamages(), func(c damage) bool { return c.slug == slug })
+		c := allDamages()[i]
+		if c.with == "all" {
+			c.with = strings.ReplaceAll(labFeatures, "casefold,", "") // which the kernel lacks
+		}
+		path := repaired(t, c.lab(t).d)
+		if path == "" {
+			t.Fatalf("%s: not repaired", slug)
+		}
+		paths, names = append(paths, path), append(names, slug)
+	}
+	if out := voltest.Kernel(t, usedScript, paths...); out != "" {
+		t.Errorf("Linux says %s", out)
+	}
+	for i, name := range names {
+		cleanAfter(t, name, paths[i], fsck)
+	}
+}

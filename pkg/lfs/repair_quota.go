@@ -1,0 +1,169 @@
+package lfs
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// maxQuotaBytes bounds the quota files that are mended: some 200 000 owners.
+const maxQuotaBytes = 16 << 20
+
+// quotaTable is a quota file in memory, to be changed.
+type quotaTable struct {
+	h    *handle
+	b    []byte
+	made bool // anew
+}
+
+// quotaFix sets what a quota file says of one id.
+func (c *checker) quotaFix(kind int, nid, id uint32, use quotaUse) vol.Fix {
+	return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
+		q, err := c.quotaTable(ctx, nid)
+		if err != nil {
+			return err
+		}
+		return q.set(id, use)
+	})
+}
+
+// quotaFileFix makes a quota file anew, with what is in use and without limits.
+func (c *checker) quotaFileFix(kind int, nid uint32) vol.Fix {
+	return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
+		q, err := c.quotaTable(ctx, nid)
+		if err != nil {
+			return err
+		}
+		have := c.countUsage(kind)
+		root := have[0]
+		q.b, q.made = newQuotaFile(kind, 0, int(root.inodes), root.space), true
+		for _, id := range sortedKeys(have) {
+			if err := q.set(id, have[id]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// quotaTable reads a quota file, once for a pass.
+func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, error) {
+	if q := c.m.quotas[nid]; q != nil {
+		return q, nil
+	}
+	if !c.placeable() {
+		return nil, vol.ErrNotNow
+	}
+	h, err := c.handle(ctx, nid)
+	if err != nil {
+		return nil, err
+	}
+	q := &quotaTable{h: h}
+	if h.b.size() > maxQuotaBytes || h.b.fileType() != modeFile || h.b.inline()&inlineData != 0 {
+		return nil, vol.ErrNotNow
+	}
+	q.b = make([]byte, h.b.size()/quotaBlock*quotaBlock)
+	for page := range h.w.g.pages(int64(len(q.b))) {
+		b, err := h.readPage(page)
+		if err != nil {
+			return nil, notNow(err)
+		}
+		copy(q.b[int64(page)*h.w.g.BlockSize:], b)
+	}
+	if c.m.quotas == nil {
+		c.m.quotas = map[uint32]*quotaTable{}
+	}
+	c.m.quotas[nid] = q
+	return q, nil
+}
+
+func (q *quotaTable) block(n uint32) []byte {
+	if uint64(n+1)*quotaBlock > uint64(len(q.b)) || n == 0 {
+		return nil
+	}
+	return q.b[n*quotaBlock:][:quotaBlock]
+}
+
+// grow makes a block at the end.
+func (q *quotaTable) grow() uint32 {
+	le := binary.LittleEndian
+	n := max(le.Uint32(q.b[quotaInfoBlocks:]), 2)
+	if uint64(n)*quotaBlock > uint64(len(q.b)) {
+		n = uint32(len(q.b) / quotaBlock)
+	}
+	if int(n) == len(q.b)/quotaBlock {
+		q.b = append(q.b, make([]byte, quotaBlock)...)
+	}
+	clear(q.block(n))
+	le.PutUint32(q.b[quotaInfoBlocks:], n+1)
+	return n
+}
+
+// set writes the record of an id, and makes it, in a leaf of its own, if there
+// is none. [Linux] fs/quota/quota_tree.c as layout.
+func (q *quotaTable) set(id uint32, use quotaUse) error {
+	le := binary.LittleEndian
+	if len(q.b) < 2*quotaBlock || len(q.b) > maxQuotaBytes {
+		return vol.ErrNotNow
+	}
+	n, made := uint32(1), false
+	for level := range quotaDepth {
+		at := 4 * int(byte(id>>(8*(quotaDepth-1-level))))
+		next := le.Uint32(q.block(n)[at:])
+		if next == 0 {
+			next, made = q.grow(), level == quotaDepth-1
+			le.PutUint32(q.block(n)[at:], next)
+		}
+		if q.block(next) == nil {
+			return vol.ErrNotNow
+		}
+		n = next
+	}
+	rec := q.record(n, id, made)
+	if rec == nil {
+		return vol.ErrNotNow
+	}
+	le.PutUint32(rec, id)
+	le.PutUint64(rec[quotaInodes:], use.inodes)
+	le.PutUint64(rec[quotaSpace:], use.space)
+	return nil
+}
+
+// record is that of an id in a leaf, or room for it: the first one if the leaf
+// was just made.
+func (q *quotaTable) record(n, id uint32, made bool) []byte {
+	le := binary.LittleEndian
+	b := q.block(n)
+	if made {
+		le.PutUint16(b[quotaLeafCount:], 1)
+		return b[quotaLeaf:][:quotaRecord]
+	}
+	var free []byte
+	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
+		switch rec := b[at:][:quotaRecord]; {
+		case allZero(rec):
+			free = rec
+		case le.Uint32(rec) == id:
+			return rec
+		}
+	}
+	if free != nil {
+		le.PutUint16(b[quotaLeafCount:], le.Uint16(b[quotaLeafCount:])+1)
+	}
+	return free
+}
+
+// store writes the file back.
+func (q *quotaTable) store() error {
+	bs := q.h.w.g.BlockSize
+	for page := range q.h.w.g.pages(int64(len(q.b))) {
+		b := make([]byte, bs)
+		copy(b, q.b[int64(page)*bs:])
+		if err := q.h.writePage(page, b); err != nil {
+			return err
+		}
+	}
+	q.h.b.put64(inodeSize, uint64(len(q.b)))
+	return nil
+}

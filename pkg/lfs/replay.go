@@ -1,0 +1,507 @@
+package lfs
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// settle has the next checkpoint end the log of synced nodes.
+func (c *checker) settle(change func(ctx context.Context) error) vol.Fix {
+	if c.o.NoReplay {
+		return nil
+	}
+	return c.fix(gradeShape, func(ctx context.Context, _ vol.Repair) error {
+		c.m.unsettled = false
+		if change != nil {
+			return change(ctx)
+		}
+		_, err := c.writer(ctx)
+		return err
+	})
+}
+
+// discardFix gives the log of synced nodes up: a new checkpoint has another
+// version, so that nothing follows it.
+func (c *checker) discardFix() vol.Fix { return c.settle(nil) }
+
+// replayFix carries the log of synced nodes out, or gives it up. One that is
+// damaged can only be given up.
+func (c *checker) replayFix(sound bool) (vol.Fix, []string) {
+	if c.o.NoReplay {
+		return nil, nil
+	}
+	if c.o.DiscardLog || !sound {
+		return c.discardFix(), []string{fixDiscard}
+	}
+	fix := c.settle(func(ctx context.Context) error { return c.replay(ctx) })
+	return func(ctx context.Context, r vol.Repair) error {
+		if r.Name == fixDiscard {
+			return c.discardFix()(ctx, r)
+		}
+		return fix(ctx, r)
+	}, nil
+}
+
+// replay carries the log of synced nodes out as a mount does, [Linux] behaviour
+// f2fs_recover_fsync_data(): of each file that has a node with the mark of a sync,
+// what its nodes say up to the last of those counts.
+type replay struct {
+	c     *checker
+	ctx   context.Context
+	w     *writer
+	files map[uint32]*replayed
+	owner map[uint32]fileBlock // of the blocks that were taken over
+}
+
+// replayed is a file of which there are synced nodes.
+type replayed struct {
+	last   uint32 // block of the last node with the mark
+	dentry uint32 // of the last inode with the mark of a new name
+	made   bool   // there was none at the checkpoint
+	done   bool
+	skip   bool
+}
+
+type fileBlock struct {
+	ino  uint32
+	page uint64
+}
+
+func (c *checker) replay(ctx context.Context) error {
+	if c.m.w != nil {
+		return vol.ErrNotNow
+	}
+	// Where the log and its blocks are nothing else is written.
+	c.m.avoid = c.rec.segments
+	c.m.placing = map[int]bool{}
+	for i := range logCount {
+		if segno := c.s.cp.logSegment(i); segno < c.g.MainSegments && c.rec.segments.Used(segno) {
+			c.m.placing[i] = true
+		}
+	}
+	w, err := c.writer(ctx)
+	if err != nil {
+		return err
+	}
+	r := &replay{c: c, ctx: ctx, w: w, files: map[uint32]*replayed{}, owner: map[uint32]fileBlock{}}
+	if err := r.each(r.mark); err != nil {
+		return err
+	}
+	return r.each(r.apply)
+}
+
+// each calls fn with every node of the log.
+func (r *replay) each(fn func(blk uint32, n nodeBlock) error) error {
+	blk := r.c.rec.first
+	for range r.c.rec.nodes {
+		b, err := readBlock(r.c.d, r.c.g, blk)
+		if err != nil {
+			return err
+		}
+		if err := fn(blk, nodeBlock(b)); err != nil {
+			return err
+		}
+		blk = nodeBlock(b).next()
+	}
+	return nil
+}
+
+// mark notes which files were synced, [Linux] behaviour find_fsync_dnodes().
+func (r *replay) mark(blk uint32, n nodeBlock) error {
+	if n.nodeFlag()&footerFsync == 0 {
+		return nil
+	}
+	named := n.isInode() && n.nodeFlag()&footerDentry != 0
+	f := r.files[n.ino()]
+	if f == nil {
+		f = &replayed{}
+		r.files[n.ino()] = f
+		if n.ino() <= rootIno || n.ino() >= r.c.g.NIDs() || slices.Contains(r.c.orphans, n.ino()) {
+			f.skip = true
+			return nil
+		}
+		e, err := r.w.nat.get(n.ino())
+		if err != nil {
+			return err
+		}
+		switch {
+		case r.c.g.ValidMain(e.addr()):
+		case named:
+			f.made = true
+		default:
+			f.skip = true
+		}
+	}
+	if f.last = blk; named {
+		f.dentry = blk
+	}
+	return nil
+}
+
+// apply takes over what a node says, [Linux] behaviour recover_data().
+func (r *replay) apply(blk uint32, n nodeBlock) error {
+	f := r.files[n.ino()]
+	if f == nil || f.skip || f.done {
+		return nil
+	}
+	h, err := r.file(f, n)
+	if err != nil || h == nil {
+		return err
+	}
+	if n.isInode() {
+		r.takeInode(h, n)
+	}
+	if f.dentry == blk {
+		if err := r.link(h, n); err != nil {
+			return err
+		}
+	}
+	if err := r.takeData(h, n); err != nil {
+		return err
+	}
+	f.done = f.last == blk
+	return nil
+}
+
+// file opens a file, or makes the one that was new, [Linux] behaviour
+// f2fs_recover_inode_page(): without a block.
+func (r *replay) file(f *replayed, n nodeBlock) (*handle, error) {
+	if !f.made || r.c.m.handles[n.ino()] != nil {
+		return r.c.handle(r.ctx, n.ino())
+	}
+	if !n.isInode() {
+		return nil, nil // its inode comes later
+	}
+	w := r.w
+	if err := w.nat.set(n.ino(), n.ino(), newAddr); err != nil {
+		return nil, err
+	}
+	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
+	h := &handle{w: w, path: textf("<inode %d>", n.ino()), nid: n.ino(), b: slices.Clone(n)}
+	first := r.c.g.extraWords(n)
+	if n.inline()&(inlineData|inlineDentry) == 0 {
+		clear(h.b[inodeAddrs+4*first : inodeAddrs+4*(n.words()-r.c.g.xattrWords(n))])
+	}
+	clear(h.b[inodeAddrs+4*n.words() : inodeAddrs+4*(n.words()+inodeNids)])
+	h.b.put32(inodeXattrNid, 0)
+	h.b.put64(inodeBlocks, 1)
+	h.b.put32(inodeLinks, 1)
+	clear(h.b[inodeExtent:inodeAddrs])
+	if r.c.m.handles == nil {
+		r.c.m.handles = map[uint32]*handle{}
+	}
+	r.c.m.handles[n.ino()] = h
+	return h, nil
+}
+
+// takeInode takes the fields of an inode over, and the attributes in it; not
+// its names, links and pointers. [Linux] behaviour recover_inode(),
+// recover_inline_xattr().
+func (r *replay) takeInode(h *handle, n nodeBlock) {
+	const names = inodeDepth
+	for _, f := range [][2]int{{inodeMode, inodeInline}, {inodeUID, inodeLinks}, {inodeSize, inodeBlocks}, {inodeAtime, names}, {inodeFlags, inodeParent}} {
+		copy(h.b[f[0]:f[1]], n[f[0]:f[1]])
+	}
+	const taken = inlineXattr | inlineExtra | inlinePinned
+	h.b[inodeInline] = h.b[inodeInline]&^taken | n.inline()&taken
+	if first := r.c.g.extraWords(n); first > 0 {
+		copy(h.b[inodeAddrs:inodeAddrs+4*first], n[inodeAddrs:inodeAddrs+4*first])
+	}
+	if n.inline()&inlineXattr != 0 {
+		from, to := inodeAddrs+4*(n.words()-r.c.g.xattrWords(n)), inodeAddrs+4*n.words()
+		copy(h.b[from:to], n[from:to])
+	}
+}
+
+// link enters a file under its name, [Linux] behaviour recover_dentry(). A file
+// that had that name loses it.
+func (r *replay) link(h *handle, n nodeBlock) error {
+	parent := n.parent()
+	e, err := r.w.nat.get(min(parent, r.c.g.NIDs()-1))
+	if err != nil || parent < rootIno || parent >= r.c.g.NIDs() || !r.c.g.ValidMain(e.addr()) || n.nameLen() == 0 {
+		return err // it has no name then, and is found by the check
+	}
+	dir, err := r.c.handle(r.ctx, parent)
+	if err != nil {
+		return err
+	}
+	if !dir.b.isDir() {
+		return nil
+	}
+	name := dirName{name: slices.Clone(n.name()), hash: nameHash(n.name())}
+	if !dir.has(adviseEncrypted) {
+		if name, err = dir.nameIn(string(n.name())); err != nil {
+			return nil // such a name cannot be
+		}
+	}
+	old, _, err := dir.lookup(&name)
+	if err != nil || old == h.nid {
+		return err
+	}
+	if old != 0 {
+		if err := r.unlink(dir, &name, old); err != nil {
+			return err
+		}
+	}
+	h.b.put32(inodeParent, parent)
+	h.b.putName(name.name)
+	return dir.add(&name, h.nid, kindOf(h.b.fileType()))
+}
+
+// unlink takes a name from a file, and frees it if that was the last.
+func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
+	if err := dir.remove(name); err != nil {
+		return err
+	}
+	x, err := r.c.handle(r.ctx, ino)
+	if err != nil {
+		return err
+	}
+	if x.b.isDir() {
+		return vol.ErrDamaged
+	}
+	if links := x.b.links(); links > 1 {
+		x.b.put32(inodeLinks, links-1)
+		return nil
+	}
+	if err := x.store(); err != nil {
+		return err
+	}
+	delete(r.c.m.handles, ino)
+	return r.c.freeInode(r.ctx, ino)
+}
+
+// remove takes an entry out of a directory.
+func (h *handle) remove(n *dirName) error {
+	if h.b.inline()&inlineDentry != 0 {
+		d := newDentryBlock(h.w.g.inlineArea(h.b))
+		if i := d.find(n); i >= 0 {
+			d.drop(i)
+		}
+		return nil
+	}
+	for level := 0; level < int(min(h.b.depth(), maxDirDepth)); level++ {
+		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
+		for page := from; page < to; page++ {
+			b, err := h.readPage(page)
+			if err != nil {
+				return err
+			}
+			if b == nil {
+				continue
+			}
+			if i := newDentryBlock(b).find(n); i >= 0 {
+				newDentryBlock(b).drop(i)
+				return h.writePage(page, b)
+			}
+		}
+	}
+	return nil
+}
+
+// takeData takes over what a node holds or leads to, [Linux] behaviour
+// do_recover_data().
+func (r *replay) takeData(h *handle, n nodeBlock) error {
+	g := r.c.g
+	if !n.isInode() && n.place() == xattrPlace {
+		return r.takeXattrs(h, n)
+	}
+	if n.isInode() {
+		if t := n.fileType(); t != modeFile && t != modeSymlink {
+			return nil
+		}
+		inline, err := r.takeInline(h, n)
+		if inline || err != nil {
+			return err
+		}
+		first := g.extraWords(n)
+		return r.takePointers(h, 0, n[inodeAddrs+4*first:inodeAddrs+4*(n.words()-g.xattrWords(n))])
+	}
+	page, ok := h.firstPage(n.place())
+	if !ok {
+		return nil // an indirect node is none of the log
+	}
+	return r.takePointers(h, page, n[:4*g.per().nodeSlots()])
+}
+
+// firstPage is the first page that the direct node at a place of the file has;
+// ok is false for other nodes. [Linux] behaviour f2fs_start_bidx_of_node().
+func (h *handle) firstPage(place uint32) (page uint64, ok bool) {
+	per := uint32(h.w.g.per().nodeSlots())
+	if place == 0 || isIndirect(place, per) {
+		return 0, false
+	}
+	node := place - 1 // of direct nodes
+	switch {
+	case place <= 2:
+	case place <= 3+per:
+		node = place - 2
+	case place <= 4+2*per:
+		node = place - 3
+	default:
+		rest := place - (5 + 2*per) - 1
+		node = 2 + 2*per + rest/(per+1)*per + rest%(per+1) - 1
+	}
+	_, n := h.slots()
+	return uint64(n) + uint64(node)*uint64(per), true
+}
+
+// takeInline takes data over that is in the inode, [Linux] behaviour
+// f2fs_recover_inline_data().
+func (r *replay) takeInline(h *handle, n nodeBlock) (bool, error) {
+	const flags = inlineData | inlineExist
+	if n.inline()&inlineData == 0 {
+		if h.b.inline()&inlineData != 0 {
+			clear(h.w.g.inlineArea(h.b))
+			h.b[inodeInline] &^= flags
+		}
+		return false, nil
+	}
+	if h.b.inline()&inlineData == 0 {
+		if err := h.eachNode(0, h.w.g.pages(int64(min(h.b.size(), 1<<60)))+1, false, func(p *pointers, page uint64, first, end int) error {
+			for word := first; word < end; word++ {
+				if err := r.set(h, p, word, page+uint64(word-first), nullAddr); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return true, err
+		}
+	}
+	h.b[inodeInline] = h.b[inodeInline]&^flags | n.inline()&flags
+	from := inodeAddrs + 4*r.c.g.extraWords(n)
+	to := inodeAddrs + 4*(n.words()-r.c.g.xattrWords(n))
+	copy(h.b[from:to], n[from:to])
+	return true, nil
+}
+
+// takePointers takes the pointers of a node over, one by one, so that blocks
+// that are no longer led to are given back.
+func (r *replay) takePointers(h *handle, page uint64, words nodeBlock) error {
+	for i := 0; i < len(words); {
+		at := page + uint64(i/4)
+		p, way, err := h.at(at, false)
+		if err != nil {
+			return err
+		}
+		n := min(len(words)/4-i/4, int(way.next-at))
+		if p == nil {
+			if allZero(words[i : i+4*n]) {
+				i += 4 * n
+				continue
+			}
+			if p, way, err = h.at(at, true); err != nil {
+				return err
+			}
+		}
+		for k := range n {
+			if err := r.set(h, p, way.slot+k, at+uint64(k), words.u32(i+4*k)); err != nil {
+				return err
+			}
+		}
+		if err := p.store(); err != nil {
+			return err
+		}
+		i += 4 * n
+	}
+	return nil
+}
+
+// set has a pointer lead to another block.
+func (r *replay) set(h *handle, p *pointers, word int, page uint64, to uint32) error {
+	w := r.w
+	from := p.get(word)
+	if from == to {
+		return nil
+	}
+	h.forget(page, page+1)
+	if from != nullAddr {
+		if w.g.ValidMain(from) {
+			if err := w.sit.release(from, 1); err != nil {
+				return err
+			}
+			delete(r.owner, from)
+		}
+		w.validBlocks--
+		h.addBlocks(-1)
+	}
+	p.set(word, to)
+	if to == nullAddr {
+		return nil
+	}
+	w.validBlocks++
+	h.addBlocks(1)
+	if !w.g.ValidMain(to) {
+		return nil
+	}
+	return r.take(h, p, word, page, to)
+}
+
+// take has SIT and SSA know whose a block is. One that the log gave to another
+// file before was given up by that.
+func (r *replay) take(h *handle, p *pointers, word int, page uint64, addr uint32) error {
+	w := r.w
+	if w.sit.valid(addr) {
+		o, ok := r.owner[addr]
+		if !ok {
+			return damagedf("the log of synced files leads to block %d, which is in use", addr)
+		}
+		if err := r.dropBlock(o); err != nil {
+			return err
+		}
+	}
+	segno := w.g.SegmentOf(addr)
+	kind := w.sit.kindOf(segno)
+	if w.sit.count[segno] == 0 || kind >= hotNode {
+		kind = h.dataLog()
+		end := w.g.SummaryOff(segno) + w.g.SummaryBytes
+		if err := vol.Patch(w.d, end-summaryFooterLen, 1, func(b []byte) { b[0] = summaryData }); err != nil {
+			return err
+		}
+	}
+	w.sit.take(addr, 1, kind)
+	r.owner[addr] = fileBlock{h.nid, page}
+	return vol.Patch(w.d, w.g.SummaryOff(segno)+int64(w.g.IndexOf(addr))*summaryLen, summaryLen, func(b []byte) {
+		summary(b).put(p.nid, p.version, p.slot(word))
+	})
+}
+
+// dropBlock takes a block from a file that had it.
+func (r *replay) dropBlock(o fileBlock) error {
+	h, err := r.c.handle(r.ctx, o.ino)
+	if err != nil {
+		return err
+	}
+	p, way, err := h.at(o.page, false)
+	if err != nil || p == nil {
+		return err
+	}
+	if err := r.set(h, p, way.slot, o.page, nullAddr); err != nil {
+		return err
+	}
+	return p.store()
+}
+
+// takeXattrs takes over the node with attributes, [Linux] behaviour
+// f2fs_recover_xattr_data().
+func (r *replay) takeXattrs(h *handle, n nodeBlock) error {
+	var x nodeBlock
+	var err error
+	if nid := h.b.xattrNid(); nid != 0 {
+		x, err = r.w.node(nid, h.nid)
+	} else if x, err = r.w.newNode(h.nid, xattrPlace, false); err == nil {
+		h.addBlocks(1)
+		h.b.put32(inodeXattrNid, x.nid())
+	}
+	if err != nil {
+		return err
+	}
+	copy(x[:len(x)-footerLen], n)
+	return r.w.putNode(x)
+}
+
+// avoids tells whether a segment is kept free for what a log leads to.
+func (t *ledger) avoids(segno uint32) bool { return t.avoid != nil && t.avoid.Used(segno) }
