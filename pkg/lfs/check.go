@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"cmp"
 	"context"
 	"github.com/google/uuid"
 
@@ -20,6 +21,10 @@ type checker struct {
 	s    *state
 	sit  *segments
 	walk *walk
+
+	// unread: a checkpoint pack could not be read. What is found may be wrong by
+	// it, so nothing is repaired.
+	unread error
 
 	orphans     []uint32
 	stats       vol.Stats
@@ -161,6 +166,7 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 	if err != nil {
 		return err
 	}
+	c.unread = cmp.Or(packs[0].err, packs[1].err)
 	use := choosePack(packs)
 	for i, p := range packs {
 		if p.fault == nil {

@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -58,7 +59,9 @@ func (l *loaded) loadSuper(force bool) error {
 // loadPack reads the checkpoint pack that counts.
 func (l *loaded) loadPack(ctx context.Context, force bool) error {
 	packs, err := readPacks(l.d, l.g)
-	if err != nil {
+	// A mount goes on with the older pack where the newer one cannot be read. A
+	// change must not: what it builds on would depend on a read.
+	if err := cmp.Or(err, packs[0].err, packs[1].err); err != nil {
 		return err
 	}
 	use := choosePack(packs)

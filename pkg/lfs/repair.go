@@ -46,6 +46,9 @@ type mender struct {
 // fix makes a repair of a grade. What is not possible here is left.
 func (c *checker) fix(g grade, fn func(ctx context.Context, r vol.Repair) error) vol.Fix {
 	return func(ctx context.Context, r vol.Repair) error {
+		if c.unread != nil {
+			return c.unread
+		}
 		if slices.Contains(c.m.made[:g], true) {
 			return vol.ErrNotNow
 		}
