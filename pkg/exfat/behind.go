@@ -41,7 +41,7 @@ func (s *dirScan) behindEnd() error {
 // eachBehind calls fn for the slots from the end mark on, but for some that
 // hold zeros. What it is given is good until it returns.
 func (s *dirScan) eachBehind(fn func(k int32, e entry)) error {
-	if !allZero(s.buf[int(s.end)*entryLen:]) {
+	if !dev.AllZero(s.buf[int(s.end)*entryLen:]) {
 		for k := s.end; k < s.slots(); k++ {
 			fn(k, s.slot(k))
 		}
@@ -78,7 +78,7 @@ func (s *dirScan) readTail(r dev.Range, k int32, fn func(int32, entry)) error {
 			return err
 		}
 		s.read += n
-		if !allZero(buf[:n]) {
+		if !dev.AllZero(buf[:n]) {
 			for o := int64(0); o < n; o += entryLen {
 				fn(k+int32(o/entryLen), entry(buf[o:o+entryLen]))
 			}

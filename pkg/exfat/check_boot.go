@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -162,7 +163,7 @@ func (c *checker) checkFields(r *vol.Report) {
 	if string(b[:len(jumpBoot)]) != jumpBoot {
 		fix("boot-jump", offJumpBoot, 3, func(raw []byte) { copy(raw, jumpBoot) })
 	}
-	if !allZero(b[offMustBeZero : offMustBeZero+lenMustBeZero]) {
+	if !dev.AllZero(b[offMustBeZero : offMustBeZero+lenMustBeZero]) {
 		fix("boot-must-be-zero", offMustBeZero, lenMustBeZero, func(raw []byte) { clear(raw[offMustBeZero : offMustBeZero+lenMustBeZero]) })
 	}
 	if sector := c.badSignature(); sector >= 0 {
@@ -229,9 +230,4 @@ func (c *checker) checkFatHead(r *vol.Report) error {
 		}
 	}
 	return nil
-}
-
-// allZero reports whether b holds zeros alone.
-func allZero(b []byte) bool {
-	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }

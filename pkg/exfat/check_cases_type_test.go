@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -51,7 +52,7 @@ func nameTail(name string, hit bool) injury {
 		return spot{path: "/BIG.BIN", off: n.slots[0]}
 	}, then: func(l *lab, _ *reader) {
 		b := l.set(l.node("/BIG.BIN"))
-		if !allZero(b[64+2+2*7:]) || !bytes.Equal(b, summed(bytes.Clone(b))) {
+		if !dev.AllZero(b[64+2+2*7:]) || !bytes.Equal(b, summed(bytes.Clone(b))) {
 			l.t.Errorf("the set is % x", b)
 		}
 	}}

@@ -319,7 +319,7 @@ func (c *checker) checkLabel(r *vol.Report, e entry, k int32) {
 
 // checkGUID: [exFAT] §7.5, one entry with a checksum of its own.
 func (c *checker) checkGUID(r *vol.Report, e entry, k int32) {
-	null := allZero(e[offGUID : offGUID+16])
+	null := dev.AllZero(e[offGUID : offGUID+16])
 	if e[offSecondaryCount] == 0 && !null && setChecksum(e) == e.u16(offSetChecksum) {
 		return
 	}

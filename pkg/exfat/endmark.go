@@ -1,6 +1,10 @@
 package exfat
 
-import "github.com/fatkit/fatkit/pkg/vol"
+import (
+	"github.com/fatkit/fatkit/pkg/vol"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
 
 // findEnd looks for the end mark in what was read, from at on. Where that may be
 // the type of an entry that was hit, and the rest of its set is still to be read,
@@ -145,7 +149,7 @@ func (c *checker) rootMarks(r *vol.Report, root *dirScan) {
 // [exFAT] §7.3, up to 11 characters of those that names may have, and zeros.
 func (e entry) likeLabel() bool {
 	n := int(e[offLabelCount])
-	if n == 0 || n > labelUnits || !allZero(e[offLabel+2*n:]) {
+	if n == 0 || n > labelUnits || !dev.AllZero(e[offLabel+2*n:]) {
 		return false
 	}
 	for i := range n {

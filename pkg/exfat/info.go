@@ -113,7 +113,7 @@ func regionFields(main, backup *region) []vol.Field {
 		sector := int64(len(c.r.raw)) / regionSectors
 		oem, sum := sectorOEM*sector, sectorChecksum*sector
 		fs = append(fs,
-			vol.Field{Name: c.name + "_oem_parameters", Offset: c.r.off + oem, Value: !allZero(c.r.raw[oem : oem+sector])},
+			vol.Field{Name: c.name + "_oem_parameters", Offset: c.r.off + oem, Value: !dev.AllZero(c.r.raw[oem : oem+sector])},
 			vol.Field{Name: c.name + "_checksum", Offset: c.r.off + sum, Value: hex(binary.LittleEndian.Uint32(c.r.raw[sum:]))},
 			vol.Field{Name: c.name + "_checksum_right", Offset: c.r.off + sum, Value: c.r.sumOK})
 	}

@@ -50,7 +50,7 @@ func scattered(t testing.TB, clusters uint32, runs int, seed uint64, at int64) (
 	}
 	for _, p := range b.parts {
 		part := bytes[p.from : p.from+p.r.Len]
-		if allZero(part) {
+		if dev.AllZero(part) {
 			continue
 		}
 		_, err := d.WriteAt(part, p.r.Off)
@@ -131,7 +131,7 @@ func TestFreeCounter(t *testing.T) {
 		c := newFreeCounter(uint32(n))
 		for rest := p; len(rest) > 0; {
 			k := 1 + rnd.IntN(len(rest))
-			if allZero(rest[:k]) && rnd.IntN(2) == 0 {
+			if dev.AllZero(rest[:k]) && rnd.IntN(2) == 0 {
 				c.hole(int64(k))
 			} else {
 				c.bytes(rest[:k])

@@ -97,7 +97,7 @@ func (t *bitmapCompare) piece(r dev.Range, b []byte) error {
 // nothing is marked.
 func (t *bitmapCompare) quietPage(b []byte) bool {
 	i := int(t.unit / (1 << 15))
-	if i >= t.c.walk.claimed.Pages() || t.c.walk.claimed.Page(i) != nil || b != nil && !allZero(b[:4096]) {
+	if i >= t.c.walk.claimed.Pages() || t.c.walk.claimed.Page(i) != nil || b != nil && !dev.AllZero(b[:4096]) {
 		return false
 	}
 	t.unit += 1 << 15

@@ -112,7 +112,7 @@ func (s *scanner) sectors() {
 	if !b.signed() {
 		s.refused("boot-signature", "the boot sector lacks the signature 55 AA, without which Linux does not mount the volume")
 	}
-	if !allZero(b[offMustBeZero : offMustBeZero+lenMustBeZero]) {
+	if !dev.AllZero(b[offMustBeZero : offMustBeZero+lenMustBeZero]) {
 		s.refused("boot-must-be-zero", "the bytes where a FAT has its parameters are not zero, and Linux does not mount the volume")
 	}
 	if !b.jumpOK() {

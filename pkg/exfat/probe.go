@@ -99,5 +99,5 @@ func (b bootSector) jumpOK() bool { return string(b[:len(jumpBoot)]) == jumpBoot
 // MustBeZero is where FAT and NTFS have their parameter block, and an MBR has
 // code.
 func (b bootSector) foreign() bool {
-	return b.signed() && !allZero(b[offMustBeZero:offMustBeZero+lenMustBeZero])
+	return b.signed() && !dev.AllZero(b[offMustBeZero:offMustBeZero+lenMustBeZero])
 }

@@ -3,6 +3,7 @@ package exfat
 import (
 	"bytes"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -332,7 +333,7 @@ func (s *dirScan) judgeRest(ref setRef, sh shape, note func(string, uint64, stri
 		x := s.slot(k)
 		switch {
 		case x.kind() == typeVendor || x.kind() == typeVendAll:
-			if allZero(x[offName : offName+16]) {
+			if dev.AllZero(x[offName : offName+16]) {
 				note("vendor-guid", 0, "")
 			}
 		case !x.isBenign():

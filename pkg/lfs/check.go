@@ -115,10 +115,10 @@ func (c *checker) checkSuper(r *vol.Report, s *superCopy) error {
 	if x := c.g.Features &^ featKnown; x != 0 {
 		r.Found(c.cat.Found("sb-features", at(sbFeatures, 4), vol.GotWant(hex(x), nil)), nil)
 	}
-	if !allZero(c.sb.stopReasons()) {
+	if !dev.AllZero(c.sb.stopReasons()) {
 		r.Found(c.cat.Found("sb-stop-reason", at(sbStopReasons, stopReasonsLen), vol.Detail("%s", bytesText(c.sb.stopReasons()))), c.superFix(func(b superblock) { clear(b.stopReasons()) }))
 	}
-	if !allZero(c.sb.errors()) {
+	if !dev.AllZero(c.sb.errors()) {
 		r.Found(c.cat.Found("sb-errors", at(sbErrors, errorsLen), vol.Detail("%s", bytesText(c.sb.errors()))), c.superFix(func(b superblock) { clear(b.errors()) }))
 	}
 	if end := uint64(c.g.Segment0) + uint64(c.g.Segments)*segmentBlocks; c.g.MainEnd() < end {

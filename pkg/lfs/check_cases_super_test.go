@@ -104,7 +104,7 @@ func (m *builder) cut(size int64) {
 		b = b[:min(int64(len(b)), size-off)]
 		_, err := m.d.ReadAt(b, off)
 		m.must(err)
-		if !allZero(b) {
+		if !dev.AllZero(b) {
 			_, err = d.WriteAt(b, off)
 			m.must(err)
 		}

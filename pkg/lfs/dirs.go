@@ -3,6 +3,8 @@ package lfs
 import (
 	"bytes"
 	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 // dirEntry is what is kept of an entry: enough to count links, to find equal
@@ -111,7 +113,7 @@ func (h *harvest) scanDentries(s dirSource, d dentryBlock, page uint64, inline b
 		n := h.oneDentry(s, d, i)
 		if n == 0 {
 			// What follows may be the rest of its name, which has no entries.
-			for i++; i < d.slots && d.used(i) && allZero(d.entry(i)); i++ {
+			for i++; i < d.slots && d.used(i) && dev.AllZero(d.entry(i)); i++ {
 			}
 			continue
 		}

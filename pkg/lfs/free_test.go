@@ -70,7 +70,7 @@ func TestGrowOverTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := contentsOf(t, l.d, path)
-		if !bytes.Equal(got[:100], junk[:100]) || !allZero(got[100:]) || len(got) != 4000 {
+		if !bytes.Equal(got[:100], junk[:100]) || !dev.AllZero(got[100:]) || len(got) != 4000 {
 			t.Errorf("%s has %d bytes, and not zeros from 100 on", path, len(got))
 		}
 		mustBeClean(t, l.d)

@@ -3,6 +3,8 @@ package lfs
 import (
 	"fmt"
 	"hash/maphash"
+
+	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 func textf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
@@ -188,7 +190,7 @@ func (h *harvest) checkInline(i int32, f *body, b nodeBlock) {
 	if f.size > uint64(len(area)) {
 		h.at(i, x, "inode-inline", f.size, len(area), "the size is more than fits")
 	}
-	if f.inline&inlineExist == 0 && !allZero(area) {
+	if f.inline&inlineExist == 0 && !dev.AllZero(area) {
 		h.at(i, x, "inline-exist", nil, nil, "")
 	}
 }

@@ -113,10 +113,10 @@ func (s *scanner) supers(first, second *superCopy) {
 	if x := s.g.Features &^ featKnown; x != 0 {
 		s.say("sb-features", "features %s are not known: what they mean for a mount is not known", hex(x))
 	}
-	if !allZero(s.sb.stopReasons()) {
+	if !dev.AllZero(s.sb.stopReasons()) {
 		s.pending("sb-stop-reason", "the kernel stopped writing to this volume, %s", bytesText(s.sb.stopReasons()))
 	}
-	if !allZero(s.sb.errors()) {
+	if !dev.AllZero(s.sb.errors()) {
 		s.pending("sb-errors", "the kernel met errors on this volume, %s", bytesText(s.sb.errors()))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -155,7 +156,7 @@ func (h *handle) cutTail() error {
 		return nil
 	}
 	page, err := h.readPage(size / bs)
-	if err != nil || page == nil || allZero(page[size%bs:]) {
+	if err != nil || page == nil || dev.AllZero(page[size%bs:]) {
 		return err
 	}
 	clear(page[size%bs:])

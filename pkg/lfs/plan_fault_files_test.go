@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 // logFault: each log has a zone of its own, and writes at its front.
@@ -27,7 +29,7 @@ func (p *planned) logFault() error {
 		}
 		zones[zone] = i
 	}
-	if !p.g.ReadOnly() && !allZero(p.block(p.g.SegmentBlock(cp.logSegment(warmNode)))) {
+	if !p.g.ReadOnly() && !dev.AllZero(p.block(p.g.SegmentBlock(cp.logSegment(warmNode)))) {
 		return fmt.Errorf("a log from before could go on")
 	}
 	for i := logsPerKind; i < cpLogs; i++ {

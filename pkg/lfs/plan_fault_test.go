@@ -151,7 +151,7 @@ func (p *planned) superFault() error {
 		return fmt.Errorf("the superblocks differ")
 	}
 	clear(second[superOffset : superOffset+superLen])
-	if !allZero(second) {
+	if !dev.AllZero(second) {
 		return fmt.Errorf("there is something beside the superblock")
 	}
 	if p.g.MainEnd() > newAddr-1 {

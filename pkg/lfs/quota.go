@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"sort"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -150,7 +151,7 @@ func (q *quotaTree) walk(n uint32, depth int) error {
 func (q *quotaTree) leaf(b []byte) {
 	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
 		rec := b[at : at+quotaRecord]
-		if allZero(rec) {
+		if dev.AllZero(rec) {
 			continue
 		}
 		id := binary.LittleEndian.Uint32(rec)

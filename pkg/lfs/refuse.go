@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -40,9 +41,9 @@ func (l *loaded) refuseSuper(force bool) error {
 		return damagedf("the volume has %d bytes, and only %d are there", g.VolumeBytes(), l.d.Size())
 	case force:
 		return nil
-	case !allZero(l.sb.stopReasons()):
+	case !dev.AllZero(l.sb.stopReasons()):
 		return dirtyf("the kernel stopped writing to it, %s; run check -p", bytesText(l.sb.stopReasons()))
-	case !allZero(l.sb.errors()):
+	case !dev.AllZero(l.sb.errors()):
 		return dirtyf("the kernel met errors on it, %s; run check -p", bytesText(l.sb.errors()))
 	}
 	return nil

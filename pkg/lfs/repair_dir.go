@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -56,7 +57,7 @@ func (d dentryBlock) drop(i int) {
 // name.
 func (d dentryBlock) dropBroken(i int) {
 	d.b[i>>3] &^= 1 << (i & 7)
-	for k := i + 1; k < d.slots && d.used(k) && allZero(d.entry(k)); k++ {
+	for k := i + 1; k < d.slots && d.used(k) && dev.AllZero(d.entry(k)); k++ {
 		d.b[k>>3] &^= 1 << (k & 7)
 	}
 }

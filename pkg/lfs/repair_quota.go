@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -142,7 +143,7 @@ func (q *quotaTable) record(n, id uint32, made bool) []byte {
 	var free []byte
 	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
 		switch rec := b[at:][:quotaRecord]; {
-		case allZero(rec):
+		case dev.AllZero(rec):
 			free = rec
 		case le.Uint32(rec) == id:
 			return rec

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -389,7 +390,7 @@ func (r *replay) takePointers(h *handle, page uint64, words nodeBlock) error {
 		}
 		n := min(len(words)/4-i/4, int(way.next-at))
 		if p == nil {
-			if allZero(words[i : i+4*n]) {
+			if dev.AllZero(words[i : i+4*n]) {
 				i += 4 * n
 				continue
 			}

@@ -1,10 +1,10 @@
 package lfs
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 )
 
@@ -43,7 +43,7 @@ func (t *segments) segment(segno uint32) []uint64 {
 // take notes one entry.
 func (t *segments) take(segno uint32, e sitEntry) {
 	t.count[segno], t.kind[segno] = uint16(e.count()), byte(e.kind())
-	if e.vblocks() == 0 && allZero(e.validMap()) {
+	if e.vblocks() == 0 && dev.AllZero(e.validMap()) {
 		return
 	}
 	n := t.takeMap(segno*segmentBlocks, e.validMap())
@@ -71,18 +71,4 @@ func (t *segments) takeMap(base uint32, m []byte) int {
 		}
 	}
 	return n
-}
-
-// allZero reports whether b holds nothing but zeros: it begins with zeros, and
-// every byte is like the one eight before it, which takes fewest steps to see.
-func allZero(b []byte) bool {
-	if len(b) >= 8 {
-		return binary.LittleEndian.Uint64(b) == 0 && bytes.Equal(b[8:], b[:len(b)-8])
-	}
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
 }

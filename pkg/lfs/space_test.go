@@ -262,7 +262,7 @@ func TestPinZeroes(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if got := allZero(contentsOf(t, d, "f")); got != fill {
+		if got := dev.AllZero(contentsOf(t, d, "f")); got != fill {
 			t.Errorf("fill %v: all zeros %v", fill, got)
 		}
 	}

@@ -92,7 +92,7 @@ func (l *tableLoader) piece(p dev.Range, b []byte) {
 		var block []byte
 		if b != nil {
 			block, b = b[:l.g.BlockSize], b[l.g.BlockSize:]
-			if allZero(block) {
+			if dev.AllZero(block) {
 				block = nil
 			}
 		}

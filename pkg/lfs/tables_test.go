@@ -23,7 +23,7 @@ func (o odd) NextData(off int64) dev.Range {
 	data := func(at int64) bool {
 		part := b[:min(o.unit, o.Size()-at)]
 		_, err := o.ReadAt(part, at)
-		return err != nil || !allZero(part)
+		return err != nil || !dev.AllZero(part)
 	}
 	from := o.Device.NextData(off).Off / o.unit * o.unit
 	for from < o.Size() && !data(from) {
@@ -133,7 +133,7 @@ func copyDevice(t testing.TB, to, from dev.Device) {
 	_, err := dev.ReadRuns(t.Context(), from, []dev.Range{{Len: from.Size()}}, dev.ReadOptions{Holes: true}, func(r dev.Range, b []byte) error {
 		const piece = 512
 		for ; len(b) >= piece; b, r.Off = b[piece:], r.Off+piece {
-			if allZero(b[:piece]) {
+			if dev.AllZero(b[:piece]) {
 				continue
 			}
 			if _, err := to.WriteAt(b[:piece], r.Off); err != nil {

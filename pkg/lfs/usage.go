@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 // quotaChange is what a change adds to the usage of one user, group or project.
@@ -129,7 +131,7 @@ func (q *quotaPages) add(kind int, id uint32, c quotaChange) error {
 	}
 	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
 		rec := b[at : at+quotaRecord]
-		if binary.LittleEndian.Uint32(rec) == id && !allZero(rec) {
+		if binary.LittleEndian.Uint32(rec) == id && !dev.AllZero(rec) {
 			for _, f := range []struct {
 				off int
 				by  int64

@@ -3,6 +3,8 @@ package lfs
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 // run is blocks that follow one another in one segment, and to which pointers
@@ -31,7 +33,7 @@ func (h *harvest) takeWords(s origin, b []byte, page uint64) {
 	header := noHeader // block of the file with the mark of the last compressed cluster
 	for i := 0; i < len(b); {
 		end := min(i+step, len(b))
-		if allZero(b[i:end]) {
+		if dev.AllZero(b[i:end]) {
 			i = end
 			continue
 		}

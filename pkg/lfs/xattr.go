@@ -1,6 +1,10 @@
 package lfs
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
 
 // Extended attributes, [Linux] fs/f2fs/xattr.h as layout: a header, then
 // entries up to a zero word. The list begins in the inode, if that has room for
@@ -42,11 +46,11 @@ func (h *harvest) checkXattrs(p xattrPart, s xattrState, last bool) xattrState {
 	case s == xattrBad:
 		return s
 	case s == xattrEnded:
-		if !allZero(part) {
+		if !dev.AllZero(part) {
 			return bad("xattr-list", 0)
 		}
 		return s
-	case s == xattrNew && (len(part) < xattrHeaderLen || allZero(part)):
+	case s == xattrNew && (len(part) < xattrHeaderLen || dev.AllZero(part)):
 		return s
 	case s == xattrNew && binary.LittleEndian.Uint32(part) != xattrMagic:
 		return bad("xattr-magic", 0)
@@ -55,7 +59,7 @@ func (h *harvest) checkXattrs(p xattrPart, s xattrState, last bool) xattrState {
 	}
 	for at+xattrEntryLen <= len(part) {
 		if binary.LittleEndian.Uint32(part[at:]) == 0 {
-			if !allZero(part[at:]) {
+			if !dev.AllZero(part[at:]) {
 				start = at
 				return bad("xattr-list", at)
 			}

@@ -220,7 +220,7 @@ func (h *handle) zeroPart(page uint64, r dev.Range, t releaser) error {
 	at := dev.Range{Off: int64(page) * h.w.g.BlockSize, Len: h.w.g.BlockSize}
 	part := at.Intersect(r)
 	clear(b[part.Off-at.Off : part.End()-at.Off])
-	if allZero(b) { // so it need not be written
+	if dev.AllZero(b) { // so it need not be written
 		return h.zeroPages(page, page+1, t)
 	}
 	return h.writePage(page, b)
