@@ -16,7 +16,7 @@ import (
 func TestOpenFileDoesNotWaitForFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(path, 0o644); err != nil {
-		t.Skip(err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
 	}
 	done := make(chan error, 2)
 	go func() {
@@ -39,7 +39,7 @@ func TestOpenFileDoesNotWaitForFIFO(t *testing.T) {
 func TestAdoptLooksAgain(t *testing.T) {
 	f, err := os.Open(os.DevNull)
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
 	}
 	defer f.Close()
 	if _, err := adopt(f, "image", OpenOptions{}); !errors.Is(err, ErrNotImage) {
@@ -51,7 +51,7 @@ func TestAdoptLooksAgain(t *testing.T) {
 func TestNoSpace(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
 	}
 	defer full.Close()
 	f := &File{f: full, path: "image", size: 1 << 20}
@@ -81,7 +81,7 @@ func TestLockOfOthers(t *testing.T) {
 	}
 	lk := unix.Flock_t{Type: unix.F_RDLCK, Whence: io.SeekStart, Start: 100, Len: 1} // as qemu does
 	if err := unix.FcntlFlock(vm.Fd(), unix.F_OFD_SETLK, &lk); err != nil {
-		t.Skip(err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
 	}
 	_, err = OpenFile(path, OpenOptions{Write: true})
 	wantError(t, err, "open", ErrInUse)
@@ -125,21 +125,21 @@ func loopDevice(t *testing.T, size int64) (device, image string) {
 	}
 	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no loop devices: %v", err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: no loop devices: %v", err)
 	}
 	defer ctl.Close()
 	n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
 	if err != nil {
-		t.Skipf("no loop device: %v", err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: no loop device: %v", err)
 	}
 	device = "/dev/loop" + strconv.Itoa(n)
 	loop, err := os.OpenFile(device, os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no loop device: %v", err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: no loop device: %v", err)
 	}
 	if err := unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_SET_FD, int(back.Fd())); err != nil {
 		loop.Close()
-		t.Skipf("no loop device: %v", err)
+		t.Skipf("HOST LACKS IT, NOT TESTED: no loop device: %v", err)
 	}
 	t.Cleanup(func() {
 		unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_CLR_FD, 0)
