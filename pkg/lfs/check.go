@@ -26,6 +26,7 @@ type checker struct {
 	// it, so nothing is repaired.
 	unread error
 
+	badPack     bool // one of the packs cannot be used
 	orphans     []uint32
 	stats       vol.Stats
 	rec         *recovery
@@ -173,10 +174,11 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 			continue
 		}
 		f := c.cat.Found(p.fault.slug, vol.At(c.g.BlockOff(p.start)+p.fault.off, p.fault.len), vol.Detail("pack %d: %s", i+1, p.fault.detail), vol.GotWant(p.fault.got, p.fault.want))
-		fix := c.mended(gradeShape, nil)
+		fix := c.packFix()
 		if use == nil {
 			fix = nil
 		}
+		c.badPack = true
 		r.Found(f, fix)
 	}
 	if use == nil {
@@ -203,7 +205,7 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 
 // cpAt is a field of the checkpoint that counts.
 func (c *checker) cpAt(off, n int64) vol.Location {
-	return vol.At(c.g.BlockOff(c.s.p.start)+off, n)
+	return vol.Location{Range: dev.Range{Off: c.g.BlockOff(c.s.p.start) + off, Len: n}, Same: textf("checkpoint %d", off)}
 }
 
 // checkFlags says in words what the flags of the checkpoint mean.
@@ -222,8 +224,8 @@ func (c *checker) checkFlags(r *vol.Report) {
 	if c.s.oldLargeNat() {
 		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), nil)
 	}
-	if f := c.s.journalFault; f != nil {
-		r.Found(c.cat.Found("journal", c.cpAt(0, c.g.BlockSize), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.mended(gradeShape, nil))
+	for _, f := range c.s.longJournals {
+		r.Found(c.cat.Found("journal", c.journalAt(f.part), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.journalFix(f.part))
 	}
 }
 
@@ -258,8 +260,9 @@ func (c *checker) readOrphans(r *vol.Report) error {
 	if err != nil {
 		return err
 	}
+	first, _ := c.s.orphanBlocks()
 	for _, f := range faults {
-		r.Found(c.cat.Found("orphan-count", vol.At(c.g.BlockOff(f.blk+1)-orphanCount, 4), vol.GotWant(f.count, textf("at most %d", f.room))), c.mended(gradeShape, nil))
+		r.Found(c.cat.Found("orphan-count", vol.At(c.g.BlockOff(f.blk+1)-orphanCount, 4), vol.GotWant(f.count, textf("at most %d", f.room))), c.mended(gradeShape, func(w *writer) { delete(w.carry.orphans, f.blk-first) }))
 	}
 	c.orphans = list
 	return nil

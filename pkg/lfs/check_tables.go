@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -43,13 +44,15 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 // sitAt is where the first n bytes of the SIT entry of a segment are.
 func (c *checker) sitAt(segno uint32, n int64) vol.Location {
 	index, slot := c.g.SITIndex(segno)
-	return vol.At(c.g.BlockOff(c.g.SITAddr(index, testMSB(c.s.sitVersions, index)))+int64(slot)*sitLen, n)
+	off := c.g.BlockOff(c.g.SITAddr(index, testMSB(c.s.sitVersions, index))) + int64(slot)*sitLen
+	return vol.Location{Range: dev.Range{Off: off, Len: n}, Same: textf("SIT %d", segno)}
 }
 
 // natAt is where the NAT entry of a node is.
 func (c *checker) natAt(nid uint32) vol.Location {
 	index, slot := c.g.NATIndex(nid)
-	return vol.At(c.g.BlockOff(c.g.NATAddr(index, testMSB(c.s.natVersions, index)))+int64(slot)*natLen, natLen)
+	off := c.g.BlockOff(c.g.NATAddr(index, testMSB(c.s.natVersions, index))) + int64(slot)*natLen
+	return vol.Location{Range: dev.Range{Off: off, Len: natLen}, Same: textf("NAT %d", nid)}
 }
 
 // takeNAT judges one entry, and tells whether there is a node to be kept.
@@ -77,12 +80,12 @@ func (c *checker) takeNAT(n *node) bool {
 func (c *checker) checkJournals(r *vol.Report) {
 	for nid := range c.s.natOverrides() {
 		if nid == 0 || nid >= c.g.NIDs() {
-			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("NAT: node %d", nid)), c.mended(gradeShape, nil))
+			r.Found(c.cat.Found("journal-entry", c.journalAt(natPart), vol.Detail("NAT: node %d", nid)), c.journalFix(natPart))
 		}
 	}
 	for segno := range c.s.sitOverrides() {
 		if segno >= c.g.MainSegments {
-			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("SIT: segment %d", segno)), c.mended(gradeShape, nil))
+			r.Found(c.cat.Found("journal-entry", c.journalAt(sitPart), vol.Detail("SIT: segment %d", segno)), c.journalFix(sitPart))
 		}
 	}
 }
@@ -145,7 +148,9 @@ func (c *checker) takeOrphans(r *vol.Report) {
 		i, ok := w.inodeOf(ino)
 		if !ok {
 			if ino >= c.g.NIDs() || w.index.find(ino) < 0 {
-				r.Found(c.cat.Found("orphan-invalid", c.cpAt(0, c.g.BlockSize), vol.GotWant(ino, nil)), c.dropOrphan(ino))
+				loc := c.cpAt(0, c.g.BlockSize)
+				loc.Same = textf("orphan %d", ino)
+				r.Found(c.cat.Found("orphan-invalid", loc, vol.GotWant(ino, nil)), c.dropOrphan(ino))
 			}
 			continue
 		}

@@ -48,7 +48,9 @@ func newLedger(l *loaded) *ledger {
 		}
 	}
 	for log := range logCount {
-		busy.Set(g.SectionOf(l.s.cp.logSegment(log)))
+		if segno := l.s.cp.logSegment(log); segno < g.MainSegments {
+			busy.Set(g.SectionOf(segno))
+		}
 	}
 	t.free = space.NewAllocator(busy, space.Options{})
 	return t

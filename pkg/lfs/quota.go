@@ -181,7 +181,7 @@ func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, nid ui
 		if s, h := stored[id], have[id]; s != h {
 			f := c.cat.Found("quota-usage", loc, vol.Detail("%s %d: %d bytes and %d inodes, should be %d and %d",
 				[quotaKinds]string{"user", "group", "project"}[kind], id, s.space, s.inodes, h.space, h.inodes))
-			f.Loc.Range.Off = int64(id) // tells the findings of one file apart
+			f.Loc.Same = textf("quota %d %d", kind, id)
 			r.Found(f, c.quotaFix(kind, nid, id, h))
 		}
 	}

@@ -102,8 +102,8 @@ func (c *checker) symlinkFix(n *note) (vol.Fix, []string) {
 		return nil, nil
 	}
 	return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
-		if !c.placeable() {
-			return vol.ErrNotNow
+		if err := c.placeable(); err != nil {
+			return err
 		}
 		if err := c.freeInode(ctx, in.nid); err != nil {
 			return err

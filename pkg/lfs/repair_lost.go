@@ -11,8 +11,8 @@ import (
 func (c *checker) unreachableFix(i int32) vol.Fix {
 	return c.fix(gradeLost, func(ctx context.Context, r vol.Repair) error {
 		x := &c.walk.inodes[i]
-		if !c.placeable() {
-			return vol.ErrNotNow
+		if err := c.placeable(); err != nil {
+			return err
 		}
 		if r.Name == fixFree {
 			if x.isDir() {
@@ -264,10 +264,11 @@ func (c *checker) reportOrphans(r *vol.Report) {
 		return
 	}
 	from, to := c.s.orphanBlocks()
-	f := c.cat.Found("orphans", vol.At(c.g.BlockOff(from), int64(to-from)*c.g.BlockSize), vol.GotWant(len(c.orphans), nil))
+	loc := vol.Location{Range: c.g.BlockRange(from, to-from), Same: "orphans"}
+	f := c.cat.Found("orphans", loc, vol.GotWant(len(c.orphans), nil))
 	r.Found(f, c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
-		if !c.placeable() {
-			return vol.ErrNotNow
+		if err := c.placeable(); err != nil {
+			return err
 		}
 		w, err := c.writer(ctx)
 		if err != nil {

@@ -173,7 +173,7 @@ func modeOfKind(kind byte) uint16 {
 // directory that is none has for entries is no fault of a directory.
 func (c *checker) settleNotes() {
 	w := c.walk
-	c.unsafe = w.noted["sit-free"] > 0 || w.noted["addr-twice"] > 0 || len(c.s.usedLogs(c.sit)) > 0
+	c.unsafe = w.noted["sit-free"] > 0 || w.noted["addr-twice"] > 0 || !c.g.ReadOnly() && !c.logsRight()
 	no := map[int32]bool{}
 	nids := map[uint32]bool{}
 	for i := range w.inodes {

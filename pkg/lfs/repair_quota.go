@@ -53,8 +53,8 @@ func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, erro
 	if q := c.m.quotas[nid]; q != nil {
 		return q, nil
 	}
-	if !c.placeable() {
-		return nil, vol.ErrNotNow
+	if err := c.placeable(); err != nil {
+		return nil, err
 	}
 	h, err := c.handle(ctx, nid)
 	if err != nil {

@@ -69,7 +69,7 @@ func (c *checker) useFix(n *note) vol.Fix {
 		segno := c.g.SegmentOf(n.blk)
 		node := c.walk.segNode.Used(segno)
 		kind := w.sit.kindOf(segno)
-		if w.sit.count[segno] == 0 || kind >= logCount {
+		if w.sit.count[segno] == 0 { // else its type is another finding
 			kind = warmData
 			if node {
 				kind = warmNode

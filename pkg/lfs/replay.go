@@ -74,6 +74,9 @@ func (c *checker) replay(ctx context.Context) error {
 	if c.m.w != nil {
 		return vol.ErrNotNow
 	}
+	if err := c.needSIT(ctx); err != nil {
+		return err
+	}
 	// Where the log and its blocks are nothing else is written.
 	c.m.avoid = c.rec.segments
 	c.m.placing = map[int]bool{}
@@ -81,6 +84,9 @@ func (c *checker) replay(ctx context.Context) error {
 		if segno := c.s.cp.logSegment(i); segno < c.g.MainSegments && c.rec.segments.Used(segno) {
 			c.m.placing[i] = true
 		}
+	}
+	for _, f := range c.wrongPlaces() {
+		c.m.placing[f.log] = true // nothing is replayed without, see checkReplay
 	}
 	w, err := c.writer(ctx)
 	if err != nil {
@@ -91,6 +97,15 @@ func (c *checker) replay(ctx context.Context) error {
 		return err
 	}
 	return r.each(r.apply)
+}
+
+// wrongPlaces are the logs that write where they cannot.
+func (c *checker) wrongPlaces() []logFault {
+	fs := c.s.logFaults()
+	if c.sit != nil {
+		fs = append(fs, c.s.usedLogs(c.sit)...)
+	}
+	return slices.DeleteFunc(fs, func(f logFault) bool { return f.slug != "log-place" })
 }
 
 // each calls fn with every node of the log.
