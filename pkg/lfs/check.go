@@ -37,6 +37,8 @@ type checker struct {
 	pages       map[int32][]filePage
 	ring        *int32
 	lostBlocks  map[blockSlot]uint32
+	lostFiles   map[uint32]*lostFile
+	goneBlocks  map[uint32][]goneBlock
 	lostSum     summaryBlock // of lostSegment
 	lostSegment uint32
 	twice       map[uint32]bool // blocks that belong to two

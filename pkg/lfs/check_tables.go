@@ -184,6 +184,7 @@ func (c *checker) reportNotes(r *vol.Report) error {
 		return err
 	}
 	c.settleNotes()
+	list := make([]ranked, 0, len(w.notes))
 	for i := range w.notes {
 		if err := w.ctx.Err(); err != nil {
 			return err
@@ -195,7 +196,11 @@ func (c *checker) reportNotes(r *vol.Report) error {
 		if f.Offer = offer; fix == nil {
 			f.Offer = nil
 		}
-		r.Found(f, fix)
+		list = append(list, ranked{f, fix, rankOf(n, offer)})
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return a.rank - b.rank })
+	for i := range list {
+		r.Found(list[i].f, list[i].fix)
 	}
 	for _, slug := range slices.Sorted(maps.Keys(w.noted)) {
 		for n := w.noted[slug]; n > maxNotes; n-- {

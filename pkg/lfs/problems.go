@@ -126,7 +126,7 @@ func tableProblems() []vol.Problem {
 		row("F2FS-0306", "nat-address", vol.SevError, "NAT entry has an address that is not valid", "The node is not there.", repair(fixRestore, "take the node from where it is", vol.LossNone), repair(fixRemove, "remove the entry, and what leads to it", vol.LossData)),
 		row("F2FS-0307", "nat-reserved", vol.SevError, "NAT entry of a reserved number is wrong", "Numbers 0 to 2 stand for no file.", rebuild),
 		row("F2FS-0308", "nat-owner", vol.SevError, "NAT entry has no owner or one that cannot own it", "Every node belongs to an inode.", rebuild),
-		row("F2FS-0309", "node-lost", vol.SevError, "nodes that nothing leads to", "NAT has them, and no inode and no name leads to them.", repair(fixRescue, "put files into lost+found", vol.LossMetadata), repair(fixFree, "free them", vol.LossData)),
+		row("F2FS-0309", "node-lost", vol.SevError, "nodes that nothing leads to", "NAT has them, and no inode and no name leads to them.", repair(fixRestore, "have the file lead to them again", vol.LossNone), repair(fixRescue, "put what is left of the file into lost+found", vol.LossMetadata), repair(fixFree, "free them", vol.LossData)),
 		row("F2FS-0310", "nat-bits", vol.SevError, "bits of free and used node numbers contradict NAT", "The kernel gives out node numbers by them, and would give one out that is in use.", repair(fixRebuild, "make them anew from NAT", vol.LossNone)),
 	}
 }

@@ -54,21 +54,9 @@ func (c *checker) rescue(ctx context.Context, i int32) error {
 	if err != nil {
 		return err
 	}
-	n, err := to.nameIn(textf("#%d", x.nid))
+	n, err := to.freeName(textf("#%d", x.nid))
 	if err != nil {
 		return notNow(err)
-	}
-	for {
-		ino, _, err := to.lookup(&n)
-		if err != nil {
-			return notNow(err)
-		}
-		if ino == 0 {
-			break
-		}
-		if n, err = to.unused(n.name); err != nil {
-			return notNow(err)
-		}
 	}
 	if err := to.add(&n, x.nid, kindOf(x.fileType())); err != nil {
 		return notNow(err)

@@ -62,15 +62,37 @@ func TestRepairPeer(t *testing.T) {
 			if path == "" {
 				return
 			}
-			if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
-				var bad []string
-				for line := range strings.Lines(string(out)) {
-					if strings.Contains(line, "ASSERT") || strings.Contains(line, "[Fail]") {
-						bad = append(bad, strings.TrimSpace(line))
-					}
-				}
-				t.Errorf("fsck.f2fs: %v: %q", err, bad)
+			passes(t, fsck, path)
+		})
+	}
+}
+
+// passes: fsck.f2fs finds nothing on an image.
+func passes(t *testing.T, fsck, path string) {
+	t.Helper()
+	if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
+		var bad []string
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, "ASSERT") || strings.Contains(line, "[Fail]") {
+				bad = append(bad, strings.TrimSpace(line))
 			}
+		}
+		t.Errorf("fsck.f2fs: %v: %q", err, bad)
+	}
+}
+
+// TestKeptPeer: nor on what was found again.
+func TestKeptPeer(t *testing.T) {
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	for _, c := range losses() {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLab(t, "")
+			c.do(l)
+			path := repaired(t, l.d)
+			if path == "" {
+				t.Fatal("not repaired")
+			}
+			passes(t, fsck, path)
 		})
 	}
 }
