@@ -119,14 +119,14 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 	}
 	c.takeOrphans(r)
 	w.tree()
-	if err := c.checkQuotas(r); err != nil {
-		return err
-	}
 	c.lostNodes()
 	if err := c.reportNotes(r); err != nil {
 		return err
 	}
 	c.reportOrphans(r)
+	if err := c.checkQuotas(r); err != nil { // when all is counted that they count
+		return err
+	}
 	c.stats.BytesRead += w.bytesRead
 	return nil
 }

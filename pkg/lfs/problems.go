@@ -176,7 +176,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0520", "inode-unreachable", vol.SevError, "file or directory has no name", "No directory entry that can be reached from the root leads to it.", repair(fixRescue, "put it into lost+found", vol.LossMetadata), repair(fixFree, "free it", vol.LossData)),
 		row("F2FS-0521", "root-lost", vol.SevError, "root directory is lost", "NAT does not lead to an inode of a directory with number 3.", repair(fixRescue, "look for it among all nodes", vol.LossMetadata)),
 		row("F2FS-0522", "symlink-empty", vol.SevError, "symbolic link is empty", "It leads nowhere.", repair(fixSet, "set the length of what it holds", vol.LossNone), repair(fixRemove, "remove it", vol.LossMetadata)),
-		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew", vol.LossMetadata)),
+		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew, with the limits that can still be read", vol.LossMetadata), repair(fixClear, "have the superblock name none: quotas of this kind are off then", vol.LossMetadata)),
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
 		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
 	}

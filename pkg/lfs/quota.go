@@ -32,8 +32,12 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 			continue
 		}
 		i, ok := c.walk.inodeOf(nid)
-		if !ok {
-			r.Found(c.cat.Found("quota-file", vol.Location{Path: textf("<quota %d>", kind)}, vol.Detail("inode %d is lost", nid)), nil)
+		switch {
+		case !ok:
+			c.quotaLost(r, kind, nid, "is lost")
+			continue
+		case c.walk.inodes[i].dir >= 0:
+			c.quotaLost(r, kind, nid, "is a file with a name")
 			continue
 		}
 		loc := vol.Location{Path: textf("<quota %d>", kind), Cluster: c.walk.index.nodes[c.walk.inodes[i].node].addr}
@@ -42,7 +46,7 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 			return err
 		}
 		if why != "" {
-			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why)), c.quotaFileFix(kind, nid))
+			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why), vol.Offer(fixRebuild)), c.quotaFileFix(kind, nid))
 			continue
 		}
 		c.compareUsage(r, loc, kind, nid, stored)

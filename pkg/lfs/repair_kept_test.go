@@ -50,6 +50,9 @@ func losses() []loss {
 		{name: "inode, direct", do: func(l *lab) { gone(l, "direct") }, lost: map[string]bool{"direct": true}},
 		{name: "inode, indirect", do: func(l *lab) { gone(l, "indirect") }, lost: map[string]bool{"indirect": true}},
 		{name: "inode, double", do: func(l *lab) { gone(l, "double") }, lost: map[string]bool{"double": true}},
+		{name: "file that quotas would be kept in", do: func(l *lab) {
+			l.editSupers(func(b superblock) { b.put32(sbQuotaInos, l.at["plain"].ino) })
+		}},
 		{name: "directory as file", do: mode("many", modeFile)},
 		{name: "directory as device", do: mode("many", modeChar)},
 		{name: "directory in its inode as file", do: mode("small", modeFile)},
