@@ -184,7 +184,11 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 		r.Found(f, fix)
 	}
 	if use == nil {
-		r.Found(c.cat.Found("cp-none", vol.At(c.g.BlockOff(c.g.CP), c.g.SegmentBytes())), nil)
+		fix, err := c.tailFix(packs)
+		if err != nil {
+			return err
+		}
+		r.Found(c.cat.Found("cp-none", vol.At(c.g.BlockOff(c.g.CP), c.g.SegmentBytes())), fix)
 		return vol.ErrStop
 	}
 	s, f, err := readState(c.d, c.g, use)
@@ -192,7 +196,7 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 		return err
 	}
 	if f != nil {
-		r.Found(c.cat.Found(f.slug, vol.At(c.g.BlockOff(use.start)+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+		r.Found(c.cat.Found(f.slug, vol.At(c.g.BlockOff(use.start)+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.layoutFix(use))
 		return vol.ErrStop
 	}
 	c.s = s
@@ -201,7 +205,9 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 	}
 	c.checkFlags(r)
 	c.checkReserve(r)
-	c.checkPayload(r)
+	if err := c.checkPayload(r); err != nil {
+		return err
+	}
 	return c.readOrphans(r)
 }
 
@@ -224,7 +230,7 @@ func (c *checker) checkFlags(r *vol.Report) {
 		r.Found(c.cat.Found("cp-flags", c.cpAt(cpFlags, 4), vol.GotWant(hex(x), nil)), nil)
 	}
 	if c.s.oldLargeNat() {
-		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), nil)
+		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), c.moveBitmapFix())
 	}
 	for _, f := range c.s.longJournals {
 		r.Found(c.cat.Found("journal", c.journalAt(f.part), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.journalFix(f.part))
@@ -246,11 +252,23 @@ func (c *checker) checkReserve(r *vol.Report) {
 }
 
 // checkPayload: the summaries start behind the payload and the orphans.
-func (c *checker) checkPayload(r *vol.Report) {
-	start := c.s.cp.startSum()
-	if !c.s.cp.has(cpOrphans) && start != 1+c.g.CPPayload || start < 1+c.g.CPPayload {
-		r.Found(c.cat.Found("sb-payload-pack", vol.At(superOffset+sbCPPayload, 4), vol.GotWant(c.g.CPPayload, start-1)), c.payloadFix())
+func (c *checker) checkPayload(r *vol.Report) error {
+	start, payload := c.s.cp.startSum(), uint32(0)
+	if payload = start - 1; c.s.cp.has(cpOrphans) {
+		n, ok, err := c.orphanPayload()
+		if err != nil {
+			return err
+		}
+		if payload = n; !ok {
+			payload = min(c.g.CPPayload, start-1)
+		}
 	}
+	if payload != c.g.CPPayload {
+		r.Found(c.cat.Found("sb-payload-pack", vol.At(superOffset+sbCPPayload, 4), vol.GotWant(c.g.CPPayload, payload)),
+			c.superFix(func(b superblock) { b.put32(sbCPPayload, payload) }))
+		r.Hold() // which version of SIT and NAT counts rests on it
+	}
+	return nil
 }
 
 // readOrphans reads the list of files that were deleted while open.

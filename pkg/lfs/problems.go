@@ -80,11 +80,11 @@ func superProblems() []vol.Problem {
 func packProblems() []vol.Problem {
 	set := repair(fixSet, "set the right number", vol.LossNone)
 	return []vol.Problem{
-		row("F2FS-0200", "cp-none", vol.SevError, "no valid checkpoint", "Both packs are damaged: what belongs to which file is not known."),
+		row("F2FS-0200", "cp-none", vol.SevError, "no valid checkpoint", "Both packs are damaged: which copies of SIT and NAT count is not known, and so what belongs to which file. Where the first block of a pack is all that is wrong, its last one says the same. Else nothing is repaired by guessing: read the device again if this is an image of one, go back to an older image, or look for files by their contents.", repair(fixRestore, "take the first block of the newest pack from its last one", vol.LossMetadata)),
 		row("F2FS-0201", "cp-checksum", vol.SevError, "a checkpoint pack has a wrong checksum", "The other pack is used. What was written after that is lost, or the power went while this one was written.", repair(fixRebuild, "write the pack anew from the other", vol.LossNone)),
 		row("F2FS-0202", "cp-blocks", vol.SevError, "a checkpoint pack has an impossible length", "The other pack is used.", repair(fixRebuild, "write the pack anew from the other", vol.LossNone)),
 		row("F2FS-0203", "cp-tail", vol.SevError, "a checkpoint pack does not end as it begins", "It was being written when the power went. The other pack is used.", repair(fixRebuild, "write the pack anew from the other", vol.LossNone)),
-		row("F2FS-0204", "cp-layout", vol.SevError, "parts of the checkpoint pack are not valid", "Its checksum is right, and it says what cannot be."),
+		row("F2FS-0204", "cp-layout", vol.SevError, "parts of the checkpoint pack are not valid", "Its checksum is right, and it says what cannot be. Lengths that follow from the rest of the volume can be set; where that is not enough, nothing is repaired by guessing: read the device again if this is an image of one, or go back to an older image.", repair(fixSet, "set what follows from the rest", vol.LossNone)),
 		row("F2FS-0205", "cp-fsck", vol.SevWarning, "a check is asked for", "The kernel met an inconsistency, and set the mark in the checkpoint.", repair(fixClear, "clear the mark when nothing is left", vol.LossNone)),
 		row("F2FS-0206", "cp-error", vol.SevError, "an error is noted in the checkpoint", "The kernel met an I/O error while it wrote this checkpoint, and refuses the mount until the mark is gone.", repair(fixClear, "clear the mark", vol.LossNone)),
 		row("F2FS-0207", "cp-quota", vol.SevWarning, "quotas need a check", "Usage was not written back.", repair(fixRebuild, "count usage anew", vol.LossNone)),

@@ -30,14 +30,15 @@ const (
 
 // mender is what the repairs of one pass share.
 type mender struct {
-	w       *writer
-	handles map[uint32]*handle // directories and quota files, by inode
-	quotas  map[uint32]*quotaTable
-	made    [grades]bool
-	placing map[int]bool // logs that may be moved
-	avoid   *space.Map   // segments that a log to be replayed is in
-	strays  map[uint32]stray
-	packToo bool // the pack that cannot be used may be written over
+	w        *writer
+	handles  map[uint32]*handle // directories and quota files, by inode
+	quotas   map[uint32]*quotaTable
+	made     [grades]bool
+	placing  map[int]bool // logs that may be moved
+	avoid    *space.Map   // segments that a log to be replayed is in
+	strays   map[uint32]stray
+	packToo  bool // the pack that cannot be used may be written over
+	relayout bool // a large NAT bitmap is put where it belongs
 	// unsettled: a log is to be replayed, and who decides has not said so.
 	// Another checkpoint would give it up.
 	unsettled bool
@@ -118,7 +119,7 @@ func (c *checker) canWrite() error {
 		return vol.ErrNotNow
 	case c.g.ReadOnly():
 		return vol.NotNow("a volume with the feature ro has no other checkpoint")
-	case c.s.oldLargeNat():
+	case c.s.oldLargeNat() && !c.m.relayout:
 		return vol.NotNow("the large NAT bitmap is where old versions had it, and no checkpoint can follow that one")
 	case c.m.unsettled:
 		return vol.NotNow("another checkpoint would give the log up; what becomes of that is to be settled first")

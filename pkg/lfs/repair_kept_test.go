@@ -12,10 +12,11 @@ import (
 
 // loss is a damage after which something must still be there, and where.
 type loss struct {
-	name string
-	do   func(l *lab)
-	lost map[string]bool // files of the lab that may be other than they were
-	from string          // a directory or file of the lab that is in lost+found then
+	name  string
+	do    func(l *lab)
+	plain bool            // it is a lab without features that it makes
+	lost  map[string]bool // files of the lab that may be other than they were
+	from  string          // a directory or file of the lab that is in lost+found then
 }
 
 func losses() []loss {
@@ -50,6 +51,19 @@ func losses() []loss {
 		{name: "inode, direct", do: func(l *lab) { gone(l, "direct") }, lost: map[string]bool{"direct": true}},
 		{name: "inode, indirect", do: func(l *lab) { gone(l, "indirect") }, lost: map[string]bool{"indirect": true}},
 		{name: "inode, double", do: func(l *lab) { gone(l, "double") }, lost: map[string]bool{"double": true}},
+		{name: "nodes among data", do: func(l *lab) { l.mix() }},
+		{name: "first blocks of both packs", do: func(l *lab) {
+			for i := range packCount {
+				l.edit(l.g.PackBlock(i), func(b []byte) { clear(b[:100]) })
+			}
+		}},
+		{name: "payload, with orphans", do: func(l *lab) {
+			l.list()
+			l.editSupers(func(b superblock) { b.put32(sbCPPayload, 1) })
+		}, plain: true},
+		{name: "lengths of bitmaps", do: func(l *lab) {
+			l.editPack(func(c checkpoint) { c.put32(cpSitBitmap, 1<<30); c.put32(cpNatBitmap, 7); c.put32(cpStartSum, 77) }, 0, 0)
+		}},
 		{name: "file that quotas would be kept in", do: func(l *lab) {
 			l.editSupers(func(b superblock) { b.put32(sbQuotaInos, l.at["plain"].ino) })
 		}},
@@ -75,6 +89,9 @@ func losses() []loss {
 func TestKept(t *testing.T) {
 	for _, c := range losses() {
 		for _, features := range []string{"", labFeatures} {
+			if c.plain && features != "" {
+				continue
+			}
 			t.Run(c.name+" "+features[:min(1, len(features))], func(t *testing.T) {
 				l := newLab(t, features)
 				before, paths := holdings(t, l.d), l.paths()
@@ -90,7 +107,7 @@ func TestKept(t *testing.T) {
 				}
 				now := holdings(t, txn)
 				for name, x := range l.at {
-					if x.node.isDir() {
+					if _, was := paths[name]; x.node.isDir() || !was {
 						continue
 					}
 					got, want := now[x.ino], before[x.ino]
@@ -114,6 +131,17 @@ func TestKept(t *testing.T) {
 			})
 		}
 	}
+}
+
+// mix moves an inode among data, by all that says where it is.
+func (l *lab) mix() {
+	x, blk := l.at["empty"], l.next[warmData]
+	l.write(blk, l.read(x.addr))
+	l.editNAT(x.ino, func(e natEntry) { e.put(0, x.ino, blk) })
+	l.editSIT(l.g.SegmentOf(x.addr), func(e sitEntry) { flip(e, l.g.IndexOf(x.addr)) })
+	l.editSIT(l.g.SegmentOf(blk), func(e sitEntry) { flip(e, l.g.IndexOf(blk)) })
+	l.editSummary(warmData, func(b summaryBlock) { b.entry(int(l.g.IndexOf(blk))).put(x.ino, 0, 0) })
+	l.editPack(func(c checkpoint) { c.putLog(warmData, l.g.SegmentOf(blk), uint16(l.g.IndexOf(blk))+1) }, 0, 0)
 }
 
 // distances is what a file holds, as holdings has it, with pages that no inode

@@ -94,12 +94,17 @@ func (c *checker) logFix(g grade, f *logFault) vol.Fix {
 		if !c.canPlace(f.log) {
 			return vol.NotNow("no segment is free for it")
 		}
-		if c.m.placing == nil {
-			c.m.placing = map[int]bool{}
-		}
-		c.m.placing[f.log] = true
+		c.m.place(f.log)
 		return nil
 	})
+}
+
+// place has a log moved when there is a writer.
+func (m *mender) place(log int) {
+	if m.placing == nil {
+		m.placing = map[int]bool{}
+	}
+	m.placing[log] = true
 }
 
 // reserveFix sets what is kept back for collecting garbage as format would.
@@ -148,13 +153,4 @@ func (c *checker) dropOrphan(ino uint32) vol.Fix {
 	return c.mended(gradeShape, func(w *writer) {
 		w.orphans = slices.DeleteFunc(w.orphans, func(o uint32) bool { return o == ino })
 	})
-}
-
-// payloadFix has the superblocks speak of as many blocks as the pack has.
-func (c *checker) payloadFix() vol.Fix {
-	start := c.s.cp.startSum()
-	if c.s.cp.has(cpOrphans) || start < 1 {
-		return nil
-	}
-	return c.superFix(func(b superblock) { b.put32(sbCPPayload, start-1) })
 }
