@@ -128,7 +128,7 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 // attachTo has a file lead to a node that it lost together with the one on the
 // way.
 func (c *checker) attachTo(ctx context.Context, ino uint32, b nodeBlock) error {
-	if err := c.placeable(); err != nil {
+	if err := c.spare(ctx, repairBlocks); err != nil {
 		return err
 	}
 	h, err := c.handle(ctx, ino)
@@ -267,11 +267,11 @@ func (c *checker) ofDirectory(b nodeBlock) bool {
 // rescueNodes makes an inode with the number of the one that is gone, which is
 // what the nodes say of whose they are, and links it in lost+found.
 func (c *checker) rescueNodes(ctx context.Context, ino uint32, f *lostFile) error {
-	if err := c.placeable(); err != nil {
-		return err
-	}
 	if f.done {
 		return nil
+	}
+	if err := c.spare(ctx, uint64(4*len(f.nodes)+repairBlocks)); err != nil {
+		return err
 	}
 	to, err := c.lostFound(ctx)
 	if err != nil {
@@ -282,9 +282,6 @@ func (c *checker) rescueNodes(ctx context.Context, ino uint32, f *lostFile) erro
 		return notNow(err)
 	}
 	w := to.w
-	if err := w.room(name.path(to), 1); err != nil {
-		return notNow(err)
-	}
 	if err := w.nat.set(ino, ino, newAddr); err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (c *checker) quotaLost(r *vol.Report, kind int, nid uint32, why string) {
 
 // newQuotaInode makes a quota file whose inode is gone.
 func (c *checker) newQuotaInode(ctx context.Context, kind int, nid uint32) error {
-	if err := c.placeable(); err != nil {
+	if err := c.spare(ctx, repairBlocks+uint64(quotaDepth*len(c.countUsage(kind)))); err != nil {
 		return err
 	}
 	root, err := c.handle(ctx, rootIno)
@@ -110,9 +110,6 @@ func (c *checker) newQuotaInode(ctx context.Context, kind int, nid uint32) error
 		return err
 	}
 	w := root.w
-	if err := w.room(textf("<quota %d>", kind), 1+w.g.pages(newQuotaBytes)); err != nil {
-		return notNow(err)
-	}
 	if err := w.nat.set(nid, nid, newAddr); err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ func (c *checker) breaks(i int32) bool {
 // rescue links an inode in lost+found, under its number.
 func (c *checker) rescue(ctx context.Context, i int32) error {
 	x := &c.walk.inodes[i]
+	if err := c.spare(ctx, repairBlocks); err != nil {
+		return err
+	}
 	to, err := c.lostFound(ctx)
 	if err != nil {
 		return err

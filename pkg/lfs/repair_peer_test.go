@@ -192,3 +192,30 @@ func TestRepairKernel(t *testing.T) {
 		cleanAfter(t, name, paths[i], fsck)
 	}
 }
+
+// TestKeptKernel: Linux mounts what was found again, and uses it.
+func TestKeptKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots Linux")
+	}
+	voltest.Peer(t, "linux.uml")
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	for part := range slices.Chunk(losses(), 10) {
+		var paths []string
+		for _, c := range part {
+			l := newLab(t, "")
+			c.do(l)
+			path := repaired(t, l.d)
+			if path == "" {
+				t.Fatalf("%s: not repaired", c.name)
+			}
+			paths = append(paths, path)
+		}
+		if out := voltest.Kernel(t, usedScript, paths...); out != "" {
+			t.Errorf("Linux says %s", out)
+		}
+		for i, c := range part {
+			cleanAfter(t, c.name, paths[i], fsck)
+		}
+	}
+}

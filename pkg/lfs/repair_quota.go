@@ -64,7 +64,9 @@ func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, erro
 	if q := c.m.quotas[nid]; q != nil {
 		return q, nil
 	}
-	if err := c.placeable(); err != nil {
+	// A record that is missing takes a block of each level of the tree.
+	need := uint64(quotaDepth*c.records(nid)) + repairBlocks
+	if err := c.spare(ctx, need); err != nil {
 		return nil, err
 	}
 	h, err := c.handle(ctx, nid)
@@ -88,6 +90,16 @@ func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, erro
 	}
 	c.m.quotas[nid] = q
 	return q, nil
+}
+
+// records is how many owners a quota file has records of, or should have.
+func (c *checker) records(nid uint32) (n int) {
+	for kind, q := range c.g.QuotaInos {
+		if q == nid {
+			n = len(c.countUsage(kind))
+		}
+	}
+	return n
 }
 
 func (q *quotaTable) block(n uint32) []byte {
