@@ -51,9 +51,9 @@ func (c *checker) readFATs(ctx context.Context) (diff []fatDiff, used *space.Map
 	return diff, used, load, err
 }
 
-// fatDiff is what compareFats saw of one copy.
+// fatDiff is what compareFats saw of one FAT.
 type fatDiff struct {
-	copy    int
+	fat     int
 	first   int64 // byte in the FAT, -1 where it is equal
 	sectors int64 // that differ
 }
@@ -68,7 +68,7 @@ func (c *checker) compareFats(ctx context.Context) ([]fatDiff, error) {
 		if k == c.fat {
 			continue
 		}
-		d := fatDiff{copy: k, first: -1}
+		d := fatDiff{fat: k, first: -1}
 		err := c.eachDiff(ctx, c.fat, k, func(off int64, _ []byte) error {
 			if d.first < 0 {
 				d.first = off
@@ -119,7 +119,7 @@ func (c *checker) eachDiff(ctx context.Context, a, b int, fn func(off int64, wan
 	return nil
 }
 
-// nextEither is the first offset in the FAT, from off on, where copy a or b
+// nextEither is the first offset in the FAT, from off on, where FAT a or b
 // may hold data; a multiple of the sector size.
 func (c *checker) nextEither(a, b int, off int64) int64 {
 	next := c.g.FatBytes()
@@ -164,7 +164,7 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 	}
 	first := diff[0]
 	c.fat = best
-	r.Found(c.cat.Found("fats-differ", vol.At(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), vol.Offer(name),
+	r.Found(c.cat.Found("fats-differ", vol.At(c.g.FatOff(first.fat)+first.first, c.g.SectorSize), vol.Offer(name),
 		vol.Detail("in %d of its sectors; FAT %d fits the directories best%s", first.sectors, best, why)),
 		func(ctx context.Context, _ vol.Repair) error {
 			if err := c.takeEntries(best, better); err != nil {
