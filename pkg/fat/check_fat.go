@@ -216,12 +216,21 @@ func (c *checker) chooseFAT(ctx context.Context) (best int, fits bool, err error
 			lowest, best = n, k
 		}
 	}
-	return best, lowest <= 1, nil // a wrong head alone is no reason for doubt
+	return best, lowest <= weightHead, nil // a wrong head alone is no reason for doubt
 }
 
-// faults counts what contradicts the directories if FAT k is taken for right:
-// each broken chain weighs 256, a run of clusters without an owner 4, a wrong
-// first entry 1.
+// What faults makes of each contradiction. A chain that breaks tells against a FAT
+// far more than clusters without an owner, which a cut may leave in any; a wrong
+// entry 0, which no chain needs, only decides between FATs that are else alike. A
+// FAT with which there is no root directory at all is out of the question.
+const (
+	weightHead   = 1
+	weightOrphan = 4
+	weightChain  = 256
+	weightRoot   = 1 << 40
+)
+
+// faults weighs what contradicts the directories if FAT k is taken for right.
 func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
 	used, load, err := loadMap(ctx, c.d, c.g, k, 0)
 	if err != nil {
@@ -232,12 +241,12 @@ func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
 	if err := w.run(ctx); err != nil {
 		return 0, err
 	}
-	n := 256 * uint64(len(w.faults)+len(w.shared)+len(w.twice))
+	n := weightChain * uint64(len(w.faults)+len(w.shared)+len(w.twice))
 	if w.rootBroken || w.dirs[0].garbage {
-		n += 1 << 40
+		n += weightRoot
 	}
 	err = w.lostRuns(func(space.Extent) error {
-		n += 4
+		n += weightOrphan
 		return nil
 	})
 	if err != nil {
@@ -246,7 +255,7 @@ func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
 	if e, err := w.tab.raw(0); err != nil {
 		return 0, err
 	} else if e != c.entry0() {
-		n++
+		n += weightHead
 	}
 	c.stats.BytesRead += load.bytes
 	return n, nil
