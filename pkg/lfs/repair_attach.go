@@ -3,6 +3,7 @@ package lfs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -339,7 +340,7 @@ func (h *handle) attachAll(f *lostFile) error {
 	})
 	for _, n := range f.nodes {
 		if err := h.attach(n.nid, n.place); err != nil {
-			if notNow(err) != vol.ErrNotNow {
+			if !errors.Is(notNow(err), vol.ErrNotNow) {
 				return err
 			}
 			continue

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -154,7 +155,7 @@ func (c *checker) unmixFix(segno uint32) vol.Fix {
 				continue
 			}
 			b, err := w.node(x.nid, x.ino)
-			if err != nil && notNow(err) == vol.ErrNotNow {
+			if err != nil && errors.Is(notNow(err), vol.ErrNotNow) {
 				continue // it is mended first
 			}
 			if err == nil {

@@ -9,12 +9,15 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// What an administrator has set in a record of a quota file: limits, and until
-// when more is let pass. [Linux] fs/quota/quotaio_v2.h struct v2r1_disk_dqblk.
-var quotaLimits = [...]dev.Range{
-	{Off: 8, Len: 16},  // of inodes, hard and soft
-	{Off: 32, Len: 16}, // of space
-	{Off: 56, Len: 16}, // until when
+// quotaLimits is what an administrator has set in a record of a quota file:
+// limits, and until when more is let pass. [Linux] fs/quota/quotaio_v2.h struct
+// v2r1_disk_dqblk.
+func quotaLimits() []dev.Range {
+	return []dev.Range{
+		{Off: 8, Len: 16},  // of inodes, hard and soft
+		{Off: 32, Len: 16}, // of space
+		{Off: 56, Len: 16}, // until when
+	}
 }
 
 // limits are the records of a quota file that have any, by id, as far as they
@@ -65,7 +68,7 @@ func takeLimits(b []byte, out map[uint32][]byte) {
 	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
 		rec := b[at:][:quotaRecord]
 		id := binary.LittleEndian.Uint32(rec)
-		if out[id] != nil || !slices.ContainsFunc(quotaLimits[:], func(r dev.Range) bool { return !dev.AllZero(rec[r.Off:r.End()]) }) {
+		if out[id] != nil || !slices.ContainsFunc(quotaLimits(), func(r dev.Range) bool { return !dev.AllZero(rec[r.Off:r.End()]) }) {
 			continue
 		}
 		out[id] = slices.Clone(rec)
@@ -78,7 +81,7 @@ func (q *quotaTable) putLimits(id uint32, from []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range quotaLimits {
+	for _, r := range quotaLimits() {
 		copy(rec[r.Off:r.End()], from[r.Off:])
 	}
 	return nil
