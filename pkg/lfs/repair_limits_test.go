@@ -34,6 +34,7 @@ func TestQuotaLimits(t *testing.T) {
 		{name: "root", do: func(b []byte) { clear(b[quotaBlock : 2*quotaBlock]); le.PutUint32(b[quotaBlock:], 1<<20) }},
 		{name: "tree", do: func(b []byte) { le.PutUint32(b[2*quotaBlock:], 1<<20) }},
 		{name: "loop", do: func(b []byte) { le.PutUint32(b[quotaBlock:], 1) }},
+		{name: "far", do: func(b []byte) { le.PutUint32(b[quotaBlock:], 1<<32-1) }},
 		{name: "inode"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -103,10 +103,10 @@ func (c *checker) records(nid uint32) (n int) {
 }
 
 func (q *quotaTable) block(n uint32) []byte {
-	if uint64(n+1)*quotaBlock > uint64(len(q.b)) || n == 0 {
+	if (uint64(n)+1)*quotaBlock > uint64(len(q.b)) || n == 0 {
 		return nil
 	}
-	return q.b[n*quotaBlock:][:quotaBlock]
+	return q.b[uint64(n)*quotaBlock:][:quotaBlock]
 }
 
 // grow makes a block at the end.
