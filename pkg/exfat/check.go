@@ -31,6 +31,7 @@ type checker struct {
 	missed tally              // claimed, and marked as free
 	wanted *space.Sparse      // of streams that ran into another: what lies behind that
 	lost   *lostClusters      // marked as used, and not claimed
+	ofDirs *space.Sparse      // of all directories, made when it is asked for
 	stats  vol.Stats
 
 	weighed map[weighed]bool // of streams whose first cluster another has

@@ -169,7 +169,7 @@ func (c *checker) nameAt(s *stream) string {
 // cutting.
 func (c *checker) reportFault(r *vol.Report, f *streamFault) error {
 	if f.kind == ofVendor {
-		r.Found(c.cat.Found("vendor-clusters", c.streamLoc(&f.stream, f.start), vol.Detail("cluster %d, %d bytes", f.start, f.length)),
+		r.Found(c.cat.Found("vendor-clusters", c.streamLoc(&f.stream, f.start), vol.Offer(fixRemove), vol.Detail("cluster %d, %d bytes", f.start, f.length)),
 			c.ofSettled(&f.stream, c.dropVendor(&f.stream)))
 		return nil
 	}

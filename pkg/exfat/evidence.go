@@ -284,6 +284,7 @@ type overlap struct {
 	loser   *streamFault
 	owner   *stream // nil: the volume's own tables
 	pos     uint64  // bytes of the owner before the cluster
+	before  uint32  // the owner's cluster before it, 0 for none
 	follows bool    // the cluster before it on the disk is the owner's, too
 }
 
@@ -303,14 +304,18 @@ func (c *checker) findUsurpers(ctx context.Context, again *walk) (map[int64]bool
 	}
 	again.quiet = true
 	again.onClaim = func(s *stream, ch *chain) {
-		pos := uint64(0)
+		pos, before := uint64(0), uint32(0)
 		for _, e := range ch.extents {
 			eachShared(at, e, func(o *overlap) {
 				own := *s
+				if o.before = before; o.cluster != e.Start {
+					o.before = o.cluster - 1
+				}
 				o.owner, o.pos = &own, (pos+uint64(o.cluster-e.Start))*uint64(c.g.ClusterSize)
 				o.follows = o.cluster != e.Start
 			})
 			pos += uint64(e.Len)
+			before = e.Start + e.Len - 1
 		}
 	}
 	if err := again.run(ctx); err != nil {
@@ -367,13 +372,19 @@ func (c *checker) weighUsurpers(w *walk, at map[uint32][]*overlap) (map[int64]bo
 // other stream that wants it is not enough, two are, or what it holds.
 func (c *checker) against(w *walk, o *overlap) (int, error) {
 	if o.owner.isDir || o.loser.isDir {
+		if mine, err := w.straddled(o.owner.isDir, o.before, o.cluster); err != nil || mine {
+			return 0, err
+		}
+		if theirs, err := w.straddled(o.loser.isDir, o.loser.last, o.cluster); err != nil || theirs {
+			return 2, err
+		}
 		entries, err := w.holdsEntries(o.cluster)
 		switch {
 		case err != nil:
 			return 0, err
-		case o.owner.isDir && entries:
+		case o.owner.isDir && entries, o.loser.isDir && !entries && !o.owner.isDir:
 			return 0, nil
-		case o.owner.isDir || entries && o.loser.n == 0:
+		case o.owner.isDir && !o.loser.isDir, entries && o.loser.n == 0:
 			return 2, nil
 		}
 	}
