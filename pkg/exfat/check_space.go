@@ -26,7 +26,7 @@ func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
 	if lost := c.lost.left(); lost.clusters > 0 {
 		c.reportRuns(r, "lost-clusters", &lost, func(ctx context.Context, rep vol.Repair) error {
 			if rep.Name == fixRescue {
-				return c.rescue(ctx, lost.runs)
+				return c.rescue(ctx)
 			}
 			if lost.all() {
 				return c.markAll(lost.runs, false)

@@ -54,7 +54,7 @@ func chainProblems() []vol.Problem {
 			repair(fixRejoin, "link the lost clusters that fit the length instead", vol.LossMetadata), repair(fixCopy, "give the other owner a copy of the shared clusters, a directory of those with its entries", vol.LossMetadata), cut),
 		row("EXFAT-0008", "directory-twice", vol.SevError, "§7.4", "directory is reached by two entries", "Two entries lead to the same directory, or one to its own ancestor.",
 			repair(fixRejoin, "point the second entry to the lost clusters that fit it", vol.LossMetadata), repair(fixRemove, "remove the second entry", vol.LossMetadata)),
-		row("EXFAT-0009", "lost-clusters", vol.SevError, "§7.1.5", "clusters belong to no file", "They are marked as used, but no entry leads to them.", repair(fixFree, "give the clusters back", vol.LossData), repair(fixRescue, "make a file of each run in FOUND.000", vol.LossNone)),
+		row("EXFAT-0009", "lost-clusters", vol.SevError, "§7.1.5", "clusters belong to no file", "They are marked as used, but no entry leads to them.", repair(fixFree, "give the clusters back", vol.LossData), repair(fixRescue, "make a file of each chain, and of each run without one, in FOUND.000", vol.LossNone)),
 		row("EXFAT-0010", "bitmap-free", vol.SevError, "§7.1.5", "clusters of files are marked as free", "The next file that is written would overwrite them.", repair(fixSet, "mark them as used", vol.LossNone)),
 		row("EXFAT-0011", "bad-free", vol.SevWarning, "§4.1", "bad clusters are marked as free", "A cluster with the bad mark in the FAT must be marked as used in the bitmap.", repair(fixSet, "mark them as used", vol.LossNone)),
 		row("EXFAT-0012", "bad-clusters", vol.SevInfo, "§4.1", "clusters are marked as bad", "They are left out of use."),
