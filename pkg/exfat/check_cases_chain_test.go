@@ -127,6 +127,22 @@ func lengthInjuries() []injury {
 			l.redo("/LAST.BIN", lengths(cl(l, 3), cl(l, 3)))
 			return spot{path: "/LAST.BIN"}
 		}, gone: []string{"/LAST.BIN"}, then: grown("/LAST.BIN", 2)},
+		{slug: "length-exceeds-clusters", name: "directory leaves the heap", fix: fixTruncate, hit: func(l *lab) spot {
+			l.dir("/WIDE", l.run(2), noFat)
+			l.file("/WIDE/F.DAT", l.run(2), 0)
+			l.run(2) // free, and no part of it
+			l.redo("/WIDE", lengths(cl(l, uint64(l.n)), cl(l, uint64(l.n))))
+			return spot{path: "/WIDE"}
+		}, then: func(l *lab, _ *reader) {
+			if n := l.node("/WIDE"); n.length != cl(l, 2) || n.valid != n.length {
+				l.t.Errorf("WIDE is %+v", n)
+			}
+		}},
+		{slug: "length-exceeds-clusters", name: "file leaves the heap", fix: fixTruncate, hit: func(l *lab) spot {
+			l.file("/WIDE.BIN", l.run(2), noFat)
+			l.redo("/WIDE.BIN", lengths(1<<60, 1<<60))
+			return spot{path: "/WIDE.BIN"}
+		}, gone: []string{"/WIDE.BIN"}, then: grown("/WIDE.BIN", 2)},
 		{slug: "length-exceeds-clusters", name: "scattered", fix: fixRejoin, hit: func(l *lab) spot {
 			l.setFAT(l.cells(long)[1], 0xFFFFFFFF)
 			return spot{path: long}
