@@ -67,16 +67,23 @@ func (c *checker) reportShared(r *vol.Report, f *streamFault) error {
 		c.reportVendor(r, f, loc, copied)
 		return nil
 	}
-	var offers []string
+	stray, err := c.isStray(f)
+	if err != nil {
+		return err
+	}
 	run, err := c.lost.match(f)
 	if err != nil {
 		return err
 	}
+	var offers []string
 	if len(run) > 0 {
-		offers = append(offers, fixRejoin)
+		offers = []string{fixRejoin}
 	}
-	if copied {
+	switch {
+	case copied && stray:
 		offers = append(offers, fixCopy)
+	case copied: // what it holds now may be its own
+		offers = append([]string{fixCopy}, offers...)
 	}
 	fd := c.cat.Found("cross-linked", loc, vol.Offer(append(offers, fixTruncate)...), vol.Detail("from its cluster %d on it shares clusters with another", f.n+1))
 	fd.Loc.Range = c.g.ClusterRange(f.stop, 1)

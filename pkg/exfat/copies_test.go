@@ -2,10 +2,13 @@ package exfat
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -219,5 +222,80 @@ func TestCopyRescues(t *testing.T) {
 	l.compare(t, l.files(), []string{"/D/"})
 	if t.Failed() {
 		report(t, res)
+	}
+}
+
+// claimSome makes a stream, as a sound lab has it, lead to clusters of another,
+// and returns its path.
+func (l *lab) claimSome(whole *lab, rnd *rand.Rand) string {
+	paths := slices.Sorted(maps.Keys(l.known))
+	path := strings.TrimSuffix(paths[rnd.IntN(len(paths))], "/")
+	cs := whole.cells(path)
+	if len(cs) == 0 || !slices.Equal(cs, l.cells(path)) {
+		return ""
+	}
+	other := whole.cells(strings.TrimSuffix(paths[rnd.IntN(len(paths))], "/"))
+	if len(other) == 0 {
+		return ""
+	}
+	at, k := rnd.IntN(len(other)), rnd.IntN(len(cs))
+	c := other[at]
+	switch n := l.node(path); {
+	case k == 0 && at > 0 && other[at-1]+1 != c:
+		// An entry with the right checksum that leads into a scattered chain is
+		// better evidence than that chain.
+		return ""
+	case k == 0:
+		l.redo(path, func(b []byte) { put32(b[52:], c) })
+	case n.noFat():
+		l.redo(path, func(b []byte) { b[33] &^= noFat })
+		l.chainUp(cs)
+		l.setFAT(cs[k-1], c)
+	default:
+		l.setFAT(cs[k-1], c)
+	}
+	return path
+}
+
+// TestManyClaims: whatever leads to the clusters of whatever else, no file that
+// was not hit is lost: by its name, in whatever directory, it holds what it held.
+// Of several hits two may speak for each other; then what is left is honest.
+func TestManyClaims(t *testing.T) {
+	labs := threeLabs(t)
+	for _, l := range labs {
+		l.full("/D", l.every(3, 2), 0)
+		l.full("/E", l.run(3), noFat)
+		l.count()
+	}
+	for seed := range seeds(t, 200) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(uint64(seed), 3))
+			whole := labs[randomKind(rnd)]
+			l := whole.clone(t)
+			var done []string
+			for range 1 + rnd.IntN(3) {
+				if l.try(&injury{hit: func(l *lab) spot {
+					done = append(done, l.claimSome(whole, rnd))
+					return spot{}
+				}}) && done[len(done)-1] == "" {
+					done = done[:len(done)-1]
+				}
+			}
+			damaged := l.clone(t)
+			l.mend(t, done)
+			held := map[string]bool{}
+			for path, b := range l.files() {
+				held[path[strings.LastIndex(path, "/"):]+"\x00"+b] = true
+			}
+			for path, b := range l.known {
+				below := func(d string) bool { return path == d || strings.HasPrefix(path, d+"/") }
+				if len(done) == 1 && !slices.ContainsFunc(done, below) && !held[path[strings.LastIndex(path, "/"):]+"\x00"+b] {
+					t.Errorf("%s is lost: %q", path, done)
+				}
+			}
+			if t.Failed() {
+				report(t, fsck(t, dev.Begin(damaged.m), voltest.Always))
+			}
+		})
 	}
 }
