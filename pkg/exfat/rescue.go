@@ -100,27 +100,5 @@ func (c *checker) foundName() (string, error) {
 // whenever it is run.
 func (c *checker) newSet(name string, attr uint16, first uint32, length uint64, noFat bool) []byte {
 	const day1 = 1<<21 | 1<<16
-	u := utf16.Encode([]rune(name))
-	set := make([]byte, (2+int(need(len(u))))*entryLen)
-	e := entry(set)
-	e[0], e[offSecondaryCount] = typeFile, byte(1+need(len(u)))
-	e.put16(offAttributes, attr)
-	for _, off := range []int{offCreate, offModify, offAccess} {
-		e.put32(off, day1)
-	}
-	e[offCreateUTC], e[offModifyUTC], e[offAccessUTC] = 0x80, 0x80, 0x80
-	st := streamOf(set)
-	st[0], st[offSecFlags] = typeStream, secAllocPossible
-	if noFat {
-		st[offSecFlags] |= secNoFatChain
-	}
-	st.put(first, length)
-	st.put64(offValidLength, length)
-	for k := 2; k*entryLen < len(set); k++ {
-		set[k*entryLen] = typeName
-	}
-	putUnits(set, u)
-	c.rehash(set)
-	e.put16(offSetChecksum, setChecksum(set))
-	return set
+	return newEntrySet(c.upcase, utf16.Encode([]rune(name)), setFields{attr: attr, first: first, length: length, valid: length, noFat: noFat, at: stamp{when: day1}})
 }
