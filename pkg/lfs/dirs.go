@@ -171,11 +171,10 @@ func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte
 	if !encrypted && (bytes.IndexByte(name, '/') >= 0 || bytes.IndexByte(name, 0) >= 0) {
 		h.dentryNote(s, d, i, "dentry-name", "")
 	}
-	var buf [maxNameLen]byte
 	if h.w.folds(s) {
 		folded, ok := []byte(nil), false
 		if !encrypted {
-			folded, ok = foldName(buf[:0], name)
+			folded, ok = foldName(h.foldBuf[:0], name)
 		}
 		if !ok {
 			h.folds = append(h.folds, h.w.hashName(name))
