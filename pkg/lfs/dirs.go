@@ -2,7 +2,6 @@ package lfs
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -56,7 +55,7 @@ func (w *walk) readDirs() error {
 		refs[i] = blockRef{p.addr, int32(i)}
 	}
 	w.done, w.total = 0, int64(len(refs))
-	w.entries = slices.Grow(w.entries, len(w.inodes)) // most have one name
+	w.entries = append(dev.MakeLarge[dirEntry](len(w.entries)+len(w.inodes)), w.entries...) // most have one name
 	take := func(h *harvest, at int32, b []byte) {
 		p := &w.dirBlocks[at]
 		x := &w.inodes[p.inode]

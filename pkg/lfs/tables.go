@@ -72,7 +72,7 @@ const maxExpected = 1 << 20
 
 func newTableLoader(s *state) *tableLoader {
 	l := &tableLoader{
-		s: s, g: s.g, t: &tables{sit: newSegments(s.g), nodes: make([]node, 0, min(s.cp.validNodes()+3, maxExpected))}, sitPer: uint32(s.g.per().sitEntries()), natPer: uint32(s.g.per().natEntries()),
+		s: s, g: s.g, t: &tables{sit: newSegments(s.g), nodes: dev.MakeLarge[node](int(min(s.cp.validNodes()+3, maxExpected)))}, sitPer: uint32(s.g.per().sitEntries()), natPer: uint32(s.g.per().natEntries()),
 		sits: s.sitOverrides(), nats: s.natOverrides(), sitMarked: map[uint32]bool{}, natMarked: map[uint32]bool{},
 	}
 	l.sitEnd = (s.g.MainSegments + l.sitPer - 1) / l.sitPer
@@ -134,9 +134,9 @@ func (l *tableLoader) natBlock(index uint32, b []byte) {
 	if b == nil && !l.natMarked[index] {
 		return
 	}
-	marked := l.natMarked[index]
+	marked, first := l.natMarked[index], index*l.natPer
 	for k := range l.natPer {
-		nid := index*l.natPer + k
+		nid := first + k
 		if marked {
 			if e, ok := l.nats[nid]; ok {
 				l.takeNAT(nid, e)

@@ -152,7 +152,7 @@ func (w *walk) run() error {
 		}
 	}
 	w.total = int64(len(w.index.nodes))
-	w.inodes = make([]inode, 0, len(refs))
+	w.inodes = dev.MakeLarge[inode](len(refs))
 	if w.quotas {
 		w.owners = make([]owner, 0, len(refs))
 	}
