@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -133,7 +134,7 @@ func isDots(name []byte) bool { return string(name) == "." || string(name) == ".
 
 func (h *harvest) dentryNote(s dirSource, d dentryBlock, i int, slug, format string, args ...any) {
 	e := d.entry(i)
-	h.note(note{slug: slug, inode: s.dir, name: printable(d.name(i, e.nameLen())), blk: s.blk,
+	h.note(note{slug: slug, inode: s.dir, name: nameText(d.name(i, e.nameLen())), blk: s.blk,
 		off: s.base + int64(d.entries+dentryLen*i), len: dentryLen, detail: textf(format, args...)})
 }
 
@@ -209,7 +210,11 @@ func (w *walk) takeDot(d *dot) {
 	}
 }
 
-// printable is a name for people: what is no text is escaped.
+// nameText is a name for people: what is no text is escaped, and so is what would
+// look like two names, as it is found in encrypted ones.
+func nameText(b []byte) string { return strings.ReplaceAll(printable(b), "/", `\x2f`) }
+
+// printable is text for people: what cannot be seen is escaped.
 func printable(b []byte) string {
 	q := textf("%q", b)
 	return q[1 : len(q)-1]
