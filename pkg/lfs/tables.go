@@ -15,6 +15,16 @@ type tables struct {
 	badBits []uint32
 }
 
+// inUse is how many nodes there are; the first numbers stand for none.
+func (t *tables) inUse() (n int) {
+	for i := range t.nodes {
+		if t.nodes[i].nid >= rootIno && t.nodes[i].addr != nullAddr {
+			n++
+		}
+	}
+	return n
+}
+
 // loadTables reads SIT and NAT: of each block the copy that the version bitmap
 // names, overridden by the journals. All of it goes through one plug, so that it
 // is read in the order in which it lies there, whichever copies count, one
