@@ -29,8 +29,8 @@ shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- large tree shuffled format
 
 mkdir -p "$dir"
-bin=$dir/bin
-go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/f2fstree ./bench/measure
+bin=$dir/bin # as releases are built
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/f2fstree ./bench/measure
 fsck=${FSCK:-fsck.f2fs} mkfs=${MKFS:-mkfs.f2fs}
 have() { command -v "$1" >/dev/null; }
 
