@@ -38,9 +38,14 @@ func (s *state) loadTables(ctx context.Context, d dev.Device, window int64) (*ta
 	plug := dev.NewPlug(wholeBlocks{d, s.g.BlockSize}, s.g.window(d, window))
 	s.addTable(plug, l.sitEnd, func(i uint32) uint32 { return s.g.SITAddr(i, testMSB(s.sitVersions, i)) })
 	s.addTable(plug, s.g.NATBlocks(), func(i uint32) uint32 { return s.g.NATAddr(i, testMSB(s.natVersions, i)) })
-	stats, err := plug.Read(ctx, dev.ReadOptions{Holes: true}, func(p dev.Range, b []byte) error {
-		l.piece(p, b)
-		return nil
+	// One worker is a reader that has each piece in its cache still when it looks
+	// at it, which counts for more here than to read the next one meanwhile.
+	o := dev.ReadOptions{Holes: true, Window: s.g.window(d, window)}
+	stats, err := dev.ReadRunsWide(ctx, wholeBlocks{d, s.g.BlockSize}, plug.Unplug(), o, 1, func() func(dev.Range, []byte) error {
+		return func(p dev.Range, b []byte) error {
+			l.piece(p, b)
+			return nil
+		}
 	})
 	if !slices.IsSortedFunc(l.t.nodes, byNid) {
 		slices.SortFunc(l.t.nodes, byNid) // where both copies are in use
