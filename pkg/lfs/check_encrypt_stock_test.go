@@ -70,6 +70,16 @@ func TestCheckStockEncrypted(t *testing.T) {
 	}
 }
 
+// TestCheckEncryptedPeer: fsck.f2fs takes what TestCheckEncrypted has for encrypted
+// as that, too.
+func TestCheckEncryptedPeer(t *testing.T) {
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	m, _, _ := encryptedVolume(t, "encrypt,extra_attr,inode_checksum,flexible_inline_xattr")
+	if said, err := exec.Command(fsck, "--dry-run", copyToFile(t, m.d)).CombinedOutput(); err != nil {
+		t.Errorf("fsck.f2fs: %v\n%s", err, said)
+	}
+}
+
 // encryptHelper builds the program that makes directories encrypted, padded to
 // sectors, so that a guest can have it as a disk.
 func encryptHelper(t *testing.T) string {

@@ -1,7 +1,6 @@
 package lfs
 
 import (
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"unicode"
 
 	"github.com/fatkit/fatkit/pkg/vol"
-	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // encryption is an attribute as an encrypted inode has one: [Linux]
@@ -89,16 +87,6 @@ func TestCheckEncrypted(t *testing.T) {
 				t.Errorf("%s: %s: the path is %q", features, o.Slug, o.Loc.Path)
 			}
 		}
-	}
-}
-
-// TestCheckEncryptedPeer: fsck.f2fs takes what TestCheckEncrypted has for encrypted
-// as that, too.
-func TestCheckEncryptedPeer(t *testing.T) {
-	fsck := voltest.Peer(t, "fsck.f2fs")
-	m, _, _ := encryptedVolume(t, "encrypt,extra_attr,inode_checksum,flexible_inline_xattr")
-	if said, err := exec.Command(fsck, "--dry-run", copyToFile(t, m.d)).CombinedOutput(); err != nil {
-		t.Errorf("fsck.f2fs: %v\n%s", err, said)
 	}
 }
 
