@@ -190,3 +190,6 @@ func (s *segment) put(e sitEntry, count uint16, time uint64) {
 		binary.LittleEndian.PutUint64(e[sitMtime:], time)
 	}
 }
+
+// avoids tells whether a segment is kept free for what a log leads to.
+func (t *ledger) avoids(segno uint32) bool { return t.avoid != nil && t.avoid.Used(segno) }

@@ -154,3 +154,12 @@ func (c *checker) dropOrphan(ino uint32) vol.Fix {
 		w.orphans = slices.DeleteFunc(w.orphans, func(o uint32) bool { return o == ino })
 	})
 }
+
+// wrongPlaces are the logs that write where they cannot.
+func (c *checker) wrongPlaces() []logFault {
+	fs := c.s.logFaults()
+	if c.sit != nil {
+		fs = append(fs, c.s.usedLogs(c.sit)...)
+	}
+	return slices.DeleteFunc(fs, func(f logFault) bool { return f.slug != "log-place" })
+}

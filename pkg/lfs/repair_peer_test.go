@@ -37,22 +37,6 @@ func repaired(t *testing.T, d dev.Device) string {
 	return path
 }
 
-// allDamages are the corruptors of all rows.
-func allDamages() []damage {
-	return slices.Concat(superDamages(), packDamages(), tableDamages(), nodeDamages(), inodeDamages(), dirDamages())
-}
-
-// lab is a lab with the damage.
-func (c damage) lab(t *testing.T) *lab {
-	features := c.with
-	if features == "all" {
-		features = labFeatures
-	}
-	l := newLab(t, features)
-	c.do(l)
-	return l
-}
-
 // TestRepairPeer: fsck.f2fs finds nothing on what was repaired.
 func TestRepairPeer(t *testing.T) {
 	fsck := voltest.Peer(t, "fsck.f2fs")

@@ -99,15 +99,6 @@ func (c *checker) replay(ctx context.Context) error {
 	return r.each(r.apply)
 }
 
-// wrongPlaces are the logs that write where they cannot.
-func (c *checker) wrongPlaces() []logFault {
-	fs := c.s.logFaults()
-	if c.sit != nil {
-		fs = append(fs, c.s.usedLogs(c.sit)...)
-	}
-	return slices.DeleteFunc(fs, func(f logFault) bool { return f.slug != "log-place" })
-}
-
 // each calls fn with every node of the log.
 func (r *replay) each(fn func(blk uint32, n nodeBlock) error) error {
 	blk := r.c.rec.first
@@ -500,24 +491,3 @@ func (r *replay) dropBlock(o fileBlock) error {
 	}
 	return p.store()
 }
-
-// takeXattrs takes over the node with attributes, [Linux] behaviour
-// f2fs_recover_xattr_data().
-func (r *replay) takeXattrs(h *handle, n nodeBlock) error {
-	var x nodeBlock
-	var err error
-	if nid := h.b.xattrNid(); nid != 0 {
-		x, err = r.w.node(nid, h.nid)
-	} else if x, err = r.w.newNode(h.nid, xattrPlace, false); err == nil {
-		h.addBlocks(1)
-		h.b.put32(inodeXattrNid, x.nid())
-	}
-	if err != nil {
-		return err
-	}
-	copy(x[:len(x)-footerLen], n)
-	return r.w.putNode(x)
-}
-
-// avoids tells whether a segment is kept free for what a log leads to.
-func (t *ledger) avoids(segno uint32) bool { return t.avoid != nil && t.avoid.Used(segno) }
