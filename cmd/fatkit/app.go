@@ -34,6 +34,11 @@ type app struct {
 	quiet   bool
 	verbose bool
 	code    int // exit code so far: bits are only added
+
+	partName string // --partition-label
+	maxSize  int64  // --max-size, in bytes; 0: not given
+	columns  int    // width of standard output; 0 where it is no terminal
+	board    *meter // where several works run at once: shows all of them
 }
 
 // newApp is an app on the outside world.
@@ -43,6 +48,7 @@ func newApp(drivers []*vol.Driver, stdin io.Reader, stdout, stderr io.Writer) *a
 		in:      stdin, out: bufio.NewWriter(stdout), errw: stderr,
 		getenv: os.Getenv, now: time.Now, terminal: isTerminal,
 		colours: isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		columns: columnsOf(stdout),
 	}
 }
 
@@ -142,6 +148,9 @@ func (a *app) action(name string, fn cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		a.command = name
 		a.json, a.quiet, a.verbose = c.Bool("json"), c.Bool("quiet"), c.Bool("verbose")
+		if err := a.readImageFlags(c); err != nil {
+			return err
+		}
 		return fn(c)
 	}
 }

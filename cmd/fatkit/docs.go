@@ -54,7 +54,7 @@ func writePages(dir string, pages map[string]string) error {
 // manPages are all manual pages by file name.
 func (a *app) manPages() map[string]string {
 	top := a.cli()
-	pages := map[string]string{"fatkit.8": mainPage(top), "fatkit-problems.7": problemsPage(a.drivers)}
+	pages := map[string]string{"fatkit.8": mainPage(top), "fatkit-problems.7": problemsPage(a.catalogues())}
 	for _, c := range visible(top) {
 		pages["fatkit-"+c.Name+".8"] = commandPage(c)
 	}
@@ -269,13 +269,13 @@ func (p *page) seeAlso(names ...string) {
 }
 
 // problemsPage is fatkit-problems(7): the catalogues.
-func problemsPage(drivers []*vol.Driver) string {
+func problemsPage(catalogues []catalogue) string {
 	p := newPage("fatkit-problems", 7)
 	p.section("NAME", "fatkit-problems - what fatkit check finds, and how it repairs it")
 	p.section("DESCRIPTION", problemsText())
-	for _, d := range drivers {
-		p.macro("SH", d.Name)
-		problems := slices.Clone(d.Problems)
+	for _, c := range catalogues {
+		p.macro("SH", c.name)
+		problems := slices.Clone(c.problems)
 		slices.SortFunc(problems, func(a, b vol.Problem) int { return strings.Compare(a.Code, b.Code) })
 		for _, row := range problems {
 			p.problem(row)

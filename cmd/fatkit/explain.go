@@ -45,8 +45,8 @@ func (a *app) explain(c *cli.Context) error {
 	}
 	all := c.NArg() == 0
 	if all {
-		for _, d := range a.drivers {
-			ps = append(ps, d.Problems...)
+		for _, c := range a.catalogues() {
+			ps = append(ps, c.problems...)
 		}
 	}
 	switch {
@@ -71,10 +71,10 @@ func (a *app) explain(c *cli.Context) error {
 // for the same thing in several.
 func (a *app) problems(code string) []vol.Problem {
 	var ps []vol.Problem
-	for _, d := range a.drivers {
-		if p := vol.Find(d.Problems, strings.ToUpper(code)); p != nil {
+	for _, c := range a.catalogues() {
+		if p := vol.Find(c.problems, strings.ToUpper(code)); p != nil {
 			ps = append(ps, *p)
-		} else if p := vol.Find(d.Problems, strings.ToLower(code)); p != nil {
+		} else if p := vol.Find(c.problems, strings.ToLower(code)); p != nil {
 			ps = append(ps, *p)
 		}
 	}

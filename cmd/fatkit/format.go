@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/fatkit/fatkit/pkg/disk"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -26,6 +27,11 @@ type formatRun struct {
 	dryRun bool
 	undo   undoFlags
 	opts   vol.FormatOptions
+
+	table    string       // --table
+	partName string       // --partition-label
+	block    bool         // it is a block device
+	layout   *disk.Layout // of the disk, with --table; set when it is planned
 }
 
 func (a *app) formatCommand() *cli.Command {
@@ -58,6 +64,8 @@ func (a *app) formatCommand() *cli.Command {
 			&cli.StringFlag{Name: "hot-ext", Usage: "`LIST` of file name extensions that F2FS takes for hot, besides the usual ones"},
 			&cli.StringFlag{Name: "root-owner", Usage: "`UID:GID` of the root directory of F2FS", DefaultText: "0:0"},
 			&cli.StringFlag{Name: "encoding", Usage: "`ENCODING` of names with the F2FS feature casefold: utf8, utf8:strict"},
+			&cli.StringFlag{Name: "table", Value: noTable, Usage: "make a disk with one partition, aligned to 1 MiB, and a partition `TABLE`: none, mbr, gpt"},
+			&cli.StringFlag{Name: "partition-label", Usage: "`NAME` of that partition in a GPT; without --table, of the one to format", DefaultText: "the volume label"},
 			toggle("write over what is recognised there", "force", "f"),
 			toggle("print the layout, write nothing", "dry-run"),
 		}, undoFlagList()...),
@@ -100,6 +108,9 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	}
 	if c.IsSet("size") && r.size == 0 {
 		return nil, usagef("--size: an image of no bytes holds nothing")
+	}
+	if err := r.readTable(c); err != nil {
+		return nil, err
 	}
 	if r.size > 0 && !r.place.whole() {
 		return nil, usagef("--size creates an image file, so it cannot be given for a part of one; make the file first, with truncate(1)")

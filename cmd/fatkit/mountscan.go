@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -18,6 +19,7 @@ type scanDoc struct {
 	Schema  string           `json:"schema"`
 	Image   string           `json:"image"`
 	Exit    int              `json:"exit"`
+	Table   *tableDoc        `json:"table,omitempty"` // of a whole disk
 	Volumes []*scanVolumeDoc `json:"volumes"`
 }
 
@@ -57,10 +59,11 @@ func (a *app) mountScanCommand() *cli.Command {
 		ArgsUsage: "IMAGE...",
 		Description: "Reads what a mount would read, and writes nothing.\n\n" +
 			"Exit: 0 it mounts cleanly, 4 it is dirty, should be checked first or would be refused, 8 nothing is known there.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			toggle("leave the allocation data unread", "quick"),
 			&cli.StringFlag{Name: "readahead", Usage: "read this `SIZE` ahead, 0 for none", DefaultText: "as the device says"},
-		},
+			&cli.IntFlag{Name: "j", Usage: "scan `N` images at once", DefaultText: "one a processor"},
+		}, readFlags()...),
 		Action: a.mountScan,
 	}
 }
@@ -77,23 +80,33 @@ func (a *app) mountScan(c *cli.Context) error {
 	if c.IsSet("readahead") && o.Readahead == 0 {
 		o.Readahead = -1 // as dev.OpenOptions has it: none
 	}
-	for _, name := range images {
-		doc, err := a.scanImage(c.Context, name, o)
-		if err != nil {
-			a.fail(name, err)
-		} else {
-			a.code |= doc.Exit
-			a.printScan(doc)
-		}
-		if cancelled(c.Context) {
-			break
+	limit := runtime.GOMAXPROCS(0)
+	if c.IsSet("j") {
+		if limit = min(c.Int("j"), runtime.NumCPU()); limit < 1 {
+			return usagef("-j wants a number from 1")
 		}
 	}
+	type outcome struct {
+		doc *scanDoc
+		err error
+	}
+	eachImage(a, expand(images), limit, func(a *app, image string) outcome {
+		doc, err := a.scanImage(c.Context, image, o)
+		return outcome{doc, err}
+	}, func(image string, r outcome) bool {
+		if r.err != nil {
+			a.fail(image, r.err)
+		} else {
+			a.code |= r.doc.Exit
+			a.printScan(r.doc)
+		}
+		return !cancelled(c.Context)
+	})
 	return nil
 }
 
 func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ *scanDoc, err error) {
-	im, err := a.open(name, dev.OpenOptions{Readahead: o.Readahead})
+	im, err := a.open(ctx, name, dev.OpenOptions{Readahead: o.Readahead})
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +119,9 @@ func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ 
 		return nil, err
 	}
 	doc := &scanDoc{Schema: "fatkit.mount-scan/1", Image: name, Volumes: []*scanVolumeDoc{}}
+	if doc.Table = newTableDoc(im.table, regions, vol.SevError); doc.Table != nil && doc.Table.Verdict != verdictClean {
+		doc.Exit |= exitLeft
+	}
 	known := false
 	for _, r := range regions {
 		v, code, err := a.scanVolume(ctx, im, r, o)
@@ -126,7 +142,7 @@ func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ 
 // the others; a run that is cancelled ends.
 func (a *app) scanVolume(ctx context.Context, im *image, r region, o vol.ScanOptions) (*scanVolumeDoc, int, error) {
 	if r.drv == nil {
-		return &scanVolumeDoc{volumeHead: head(r, vol.Info{}), Skipped: r.unknown(), Reasons: []reasonDoc{}}, exitOK, nil
+		return &scanVolumeDoc{volumeHead: head(r, vol.Info{Type: r.other.kind}), Skipped: r.unknown(), Reasons: []reasonDoc{}}, exitOK, nil
 	}
 	start := time.Now()
 	d, err := r.volume(im.file)
@@ -167,6 +183,9 @@ func (a *app) printScan(d *scanDoc) {
 	if a.json {
 		a.printJSON(d)
 		return
+	}
+	if d.Table != nil {
+		(&textReporter{a: a}).findings(printable(d.Image), d.Table.Findings)
 	}
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(printable(d.Image))

@@ -76,7 +76,7 @@ func (a *app) preallocCommand() *cli.Command {
 			toggle("go on although the volume asks for a check", "force", "f"),
 			&cli.IntFlag{Name: "j", Usage: "use `N` processors", DefaultText: "all"},
 			toggle("print what would be allocated, write nothing", "dry-run"),
-		}, undoFlagList()...),
+		}, append(imageFlags(), undoFlagList()...)...),
 		Action: a.prealloc,
 	}
 }

@@ -195,7 +195,7 @@ func (a *app) commit(ctx context.Context, im *image, txn *dev.Txn, j dev.Journal
 	if !txn.Dirty() {
 		return dev.CommitStats{}, nil
 	}
-	m := a.newMeter("writing")
+	m := a.aside("writing")
 	defer m.clear()
 	stats, err := txn.Commit(ctx, dev.CommitOptions{
 		Undo: j, Keep: keep, Label: "fatkit " + a.command, Progress: m.update,

@@ -67,7 +67,7 @@ func (a *app) zeroCommand() *cli.Command {
 			toggle("with --free: by writing, so that the space stays allocated", "write"),
 			toggle("go on although the volume asks for a check (not with --free)", "force", "f"),
 			toggle("print what would be zeroed, write nothing", "dry-run"),
-		}, undoFlagList()...),
+		}, append(imageFlags(), undoFlagList()...)...),
 		Action: a.zero,
 	}
 }
