@@ -88,6 +88,18 @@ func newCheckDoc(image string, mode checkMode) *checkDoc {
 
 func (d *checkDoc) add(v *volumeDoc) { d.Volumes = append(d.Volumes, v) }
 
+// findings counts all of them.
+func (d *checkDoc) findings() int {
+	n := 0
+	if d.Table != nil {
+		n = len(d.Table.Findings)
+	}
+	for _, v := range d.Volumes {
+		n += len(v.Findings)
+	}
+	return n
+}
+
 func skippedVolume(r region) *volumeDoc {
 	return &volumeDoc{volumeHead: head(r, vol.Info{Type: r.other.kind}), Verdict: verdictSkipped,
 		Reason: r.unknown(), Findings: []findingDoc{}}

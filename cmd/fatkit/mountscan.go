@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -187,29 +188,36 @@ func (a *app) printScan(d *scanDoc) {
 	if d.Table != nil {
 		(&textReporter{a: a}).findings(printable(d.Image), d.Table.Findings)
 	}
+	tabular := a.columns > 0 && len(d.Volumes) > 1
+	rows := [][]string{{"PART", "TYPE", "LABEL", "SIZE", "FREE", "RESULT"}}
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(printable(d.Image))
+		result, free := v.state(), ""
 		switch {
 		case v.Error != "":
 			a.tell("fatkit: %s: %s\n", name, printable(v.Error))
+			result = "cannot be read"
 		case v.Skipped != "":
-			if !a.quiet {
-				a.printf("%s: skipped: %s\n", name, printable(v.Skipped))
+			result = "skipped: " + printable(v.Skipped)
+			if !a.quiet && !tabular {
+				a.printf("%s: %s\n", name, result)
 			}
 		default:
-			a.printScanVolume(name, v)
+			a.printScanVolume(name, v, tabular)
+			if v.Free != nil && v.Clusters > 0 {
+				free = fmt.Sprintf("%.0f %%", 100*float64(*v.Free)/float64(v.Clusters))
+			}
 		}
+		rows = append(rows, []string{fmt.Sprint(v.Partition), strings.ToUpper(v.Type), printable(v.Label), humanize.IBytes(uint64(max(v.Size, 0))), free, result})
+	}
+	if tabular && !a.quiet {
+		a.printTable(rows)
 	}
 	_ = a.out.Flush() // bufio keeps the error for the last Flush
 }
 
-func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
-	for _, r := range v.Reasons {
-		a.printf("%s: %s %s\n", name, r.Code, printable(r.Message))
-	}
-	if a.quiet {
-		return
-	}
+// state says in words how it would mount.
+func (v *scanVolumeDoc) state() string {
 	words := map[string]string{"rw": "mounts", "ro": "mounts read-only", "no": "does not mount"}
 	state := words[v.Mountable]
 	switch {
@@ -220,8 +228,22 @@ func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
 	case v.Mountable == "rw":
 		state += " cleanly"
 	}
-	a.printf("%s: %s: %s\n", name, describe(v.volumeHead), state)
-	if v.Free != nil {
+	return state
+}
+
+// printScanVolume prints a volume; with row its last line is a row of a table that
+// comes later.
+func (a *app) printScanVolume(name string, v *scanVolumeDoc, row bool) {
+	for _, r := range v.Reasons {
+		a.printf("%s\n", a.fit(fmt.Sprintf("%s: %s %s", name, r.Code, printable(r.Message))))
+	}
+	if a.quiet {
+		return
+	}
+	if !row {
+		a.printf("%s: %s: %s\n", a.bold(name), describe(v.volumeHead), v.state())
+	}
+	if v.Free != nil && !row {
 		a.printf("%s: %d of %d clusters free in %s, the largest %s\n", name, *v.Free, v.Clusters,
 			plural(*v.Extents, "extent", "extents"), humanize.IBytes(*v.LargestFree*uint64(max(v.clusterSize, 0))))
 	}

@@ -96,12 +96,15 @@ type (
 		Skipped *junitMessage `xml:"skipped"`
 		Error   *junitMessage `xml:"error"`
 		Failure *junitMessage `xml:"failure"`
-		Out     string        `xml:"system-out,omitempty"`
+		Out     *junitText    `xml:"system-out"`
 	}
 	junitMessage struct {
 		Message string `xml:"message,attr"`
 		Type    string `xml:"type,attr,omitempty"`
-		Text    string `xml:",chardata"`
+		Text    string `xml:",cdata"`
+	}
+	junitText struct {
+		Text string `xml:",cdata"`
 	}
 )
 
@@ -136,7 +139,7 @@ func (j *junitReporter) Image(d *checkDoc) {
 		case verdictUnreadable:
 			c.Error = &junitMessage{Message: printable(v.Reason), Type: verdictUnreadable}
 		default:
-			c.Out = describe(v.volumeHead) + ": " + statsLine(v) + "\n"
+			c.Out = &junitText{describe(v.volumeHead) + ": " + statsLine(v) + "\n"}
 		}
 		s.Cases = append(s.Cases, c)
 		j.add(s, v.Findings)
@@ -167,8 +170,10 @@ func (j *junitReporter) add(s junitSuite, fs []findingDoc) {
 		}
 		c, line := &s.Cases[i], fmt.Sprintf("%s: %s%s%s\n", f.Severity, where(f.locationDoc), printable(f.Message), fate(f))
 		switch {
+		case (f.Repaired != "" || f.severity < j.failOn) && c.Out == nil:
+			c.Out = &junitText{line}
 		case f.Repaired != "" || f.severity < j.failOn:
-			c.Out += line
+			c.Out.Text += line
 		case c.Failure == nil:
 			c.Failure = &junitMessage{Message: printable(f.Message), Type: f.Code, Text: line}
 		default:

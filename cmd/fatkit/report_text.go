@@ -31,7 +31,7 @@ func (t *textReporter) Failed(image string, err error) {
 // End sums up what was more than one volume.
 func (t *textReporter) End(int) {
 	if !t.a.quiet && t.total.Volumes+t.total.Failed > 1 {
-		t.a.printf("%s\n", t.total.words())
+		t.a.printf("%s\n", t.a.fit(t.total.words()))
 	}
 }
 
@@ -78,7 +78,7 @@ func (t *textReporter) volume(name string, v *volumeDoc, row bool) {
 		return
 	}
 	if !row {
-		t.a.printf("%s: %s, %s: %s\n", t.a.bold(name), describe(v.volumeHead), t.verdict(v), statsLine(v))
+		t.a.printf("%s\n", t.a.fit(fmt.Sprintf("%s: %s, %s: %s", t.a.bold(name), describe(v.volumeHead), t.verdict(v), statsLine(v))))
 	}
 	if t.a.verbose {
 		t.a.printf("%s: %s of %s each, %s in more than one piece, %s read in %.2f s\n", name,
@@ -89,6 +89,9 @@ func (t *textReporter) volume(name string, v *volumeDoc, row bool) {
 
 // table prints a row for each volume of a disk.
 func (t *textReporter) table(d *checkDoc) {
+	if d.findings() > 0 {
+		t.a.printf("\n")
+	}
 	rows := [][]string{{"PART", "TYPE", "LABEL", "SIZE", "RESULT"}}
 	for _, v := range d.Volumes {
 		result := v.Verdict
@@ -163,9 +166,37 @@ func (t *textReporter) block(name string, f findingDoc) {
 	}
 	t.a.printf("%s %s  %s%s\n", t.severity(f.severity), t.a.bold(f.Code), name, place)
 	t.a.printf("%s\n", indented(printable(f.Message), indent, t.a.columns))
-	for _, line := range fates(f) {
+	for _, line := range t.ways(f) {
 		t.a.printf("%s\n", indented("- "+line, indent, t.a.columns))
 	}
+}
+
+// ways are fates in more words: of each repair also what it loses, and with which
+// option it is carried out.
+func (t *textReporter) ways(f findingDoc) []string {
+	if f.Repaired != "" || f.WouldRepair != "" || f.severity == vol.SevInfo || !f.mendable {
+		return fates(f)
+	}
+	var lines []string
+	safe := false
+	for i, r := range f.Repairs {
+		var flags []string
+		if r.Loss == vol.LossNone.String() && !safe {
+			flags, safe = append(flags, "-p"), true
+		}
+		if i == 0 {
+			flags = append(flags, "-y")
+		}
+		if len(flags) == 0 {
+			flags = append(flags, "-r")
+		}
+		loss := lossWords(r.Loss)
+		if loss == "" {
+			loss = " (loses nothing)"
+		}
+		lines = append(lines, "repair with "+strings.Join(flags, " or ")+": "+r.Title+loss)
+	}
+	return lines
 }
 
 // where is the place of a finding, with a colon behind it.
@@ -347,17 +378,20 @@ func (t *textReporter) advise(d *checkDoc) {
 	}
 	name := shellWord(d.Image)
 	if safe > 0 && d.mode == modeReport {
-		t.a.note("\"fatkit check -p %s\" repairs what loses nothing (%d of %d)", name, safe, safe+lossy+hopeless)
+		t.a.hint("\"fatkit check -p %s\" repairs what loses nothing (%d of %d)", name, safe, safe+lossy+hopeless)
 	}
 	if lossy > 0 && d.mode != modeAll {
 		all := "all"
 		if hopeless > 0 {
 			all = fmt.Sprintf("all but %d", hopeless)
 		}
-		t.a.note("\"fatkit check -y --keep-undo %s\" repairs %s, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", name, all, name)
+		t.a.hint("\"fatkit check -y --keep-undo %s\" repairs %s, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", name, all, name)
+	}
+	if d.Table != nil && len(d.Table.Findings) > 0 {
+		t.a.hint("fatkit does not change partition tables; \"fatkit explain %s\" says what does", d.Table.Findings[0].Code)
 	}
 	if hopeless > 0 {
-		t.a.note("%s cannot be repaired by fatkit; \"fatkit explain CODE\" says what it means", plural(uint64(hopeless), "problem", "problems"))
+		t.a.hint("%s cannot be repaired by fatkit; \"fatkit explain CODE\" says what it means", plural(uint64(hopeless), "problem", "problems"))
 	}
 }
 

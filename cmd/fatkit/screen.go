@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -32,6 +33,21 @@ func columnsOf(v any) int {
 
 // bold is s in bold where standard output takes colours.
 func (a *app) bold(s string) string { return a.colour("1", s) }
+
+// fit is prose broken into lines for the terminal, if there is one.
+func (a *app) fit(text string) string {
+	if a.columns == 0 {
+		return text
+	}
+	return indented(text, 0, a.columns)
+}
+
+// hint is a note that is broken into lines as what it stands beside.
+func (a *app) hint(format string, args ...any) {
+	if !a.quiet {
+		a.tell("%s\n", a.fit("fatkit: "+fmt.Sprintf(format, args...)))
+	}
+}
 
 // width is how many columns s takes, without the sequences that colour it.
 func width(s string) int {

@@ -56,14 +56,17 @@ func (a *app) unpack(ctx context.Context, im *image, o dev.OpenOptions) (_ *dev.
 	}
 	m := a.aside("unpacking")
 	defer m.clear()
-	src := &meteredReader{r: io.NewSectionReader(packed, 0, packed.Size()), m: m, total: packed.Size()}
+	src := &countedReader{r: io.NewSectionReader(packed, 0, packed.Size())}
 	r, err := unpacker(im.packed, bufio.NewReaderSize(src, 1<<20))
 	if err != nil {
 		return nil, broken(im.packed, err)
 	}
 	defer func() { _ = r.Close() }() // it says again what reading said
 	start := time.Now()
-	f, err := dev.Unpack(ctx, im.path, "", r, a.maxUnpacked())
+	out := &countedReader{r: r}
+	out.tell = func() { m.update(src.done, packed.Size()) }
+	m.read = func() int64 { return out.done }
+	f, err := dev.Unpack(ctx, im.path, "", out, a.maxUnpacked())
 	if errors.Is(err, dev.ErrTooLarge) {
 		return nil, fmt.Errorf("%w; --max-size allows more, TMPDIR says where to", err)
 	}
@@ -117,16 +120,18 @@ func unpacker(packing string, r *bufio.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(x), nil
 }
 
-// meteredReader shows how far it was read.
-type meteredReader struct {
-	r           io.Reader
-	m           *meter
-	done, total int64
+// countedReader counts what is read from it.
+type countedReader struct {
+	r    io.Reader
+	done int64
+	tell func() // called after each piece; nil: nothing is
 }
 
-func (r *meteredReader) Read(p []byte) (int, error) {
+func (r *countedReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
 	r.done += int64(n)
-	r.m.update(r.done, r.total)
+	if r.tell != nil {
+		r.tell()
+	}
 	return n, err
 }
