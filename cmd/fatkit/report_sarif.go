@@ -83,12 +83,15 @@ type (
 		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
 	}
 	sarifPhysical struct { // 3.29
-		Artifact sarifURI     `json:"artifactLocation"`
-		Region   *sarifRegion `json:"region,omitempty"`
+		Artifact sarifURI    `json:"artifactLocation"`
+		Region   sarifRegion `json:"region"`
 	}
-	sarifRegion struct { // 3.30
-		Offset int64 `json:"byteOffset"`
-		Length int64 `json:"byteLength"`
+	// 3.30. The two parts of a region are independent, 3.30.4: the bytes are ours,
+	// and the line is there because GitHub passes over results without one.
+	sarifRegion struct {
+		Line   int    `json:"startLine"`
+		Offset *int64 `json:"byteOffset,omitempty"`
+		Length *int64 `json:"byteLength,omitempty"`
 	}
 	sarifLogical struct { // 3.33
 		Name string `json:"fullyQualifiedName"`
@@ -145,7 +148,7 @@ func (r *sarifReporter) notify(file sarifURI, text string) {
 	in := &r.run.Invocations[0]
 	in.Successful = false
 	in.Notifications = append(in.Notifications, sarifNotification{Level: "error", Message: sarifText{printable(text)},
-		Locations: []sarifLocation{{Physical: sarifPhysical{Artifact: file}}}})
+		Locations: []sarifLocation{sarifPlace(file, locationDoc{})}})
 }
 
 // End prints the log.
@@ -224,9 +227,9 @@ func (r *sarifReporter) add(file sarifURI, v *volumeDoc, f *findingDoc) {
 
 // sarifPlace is a place of an image: bytes, and the path in the volume.
 func sarifPlace(file sarifURI, l locationDoc) sarifLocation {
-	s := sarifLocation{Physical: sarifPhysical{Artifact: file}}
+	s := sarifLocation{Physical: sarifPhysical{file, sarifRegion{Line: 1}}}
 	if l.Offset != nil {
-		s.Physical.Region = &sarifRegion{*l.Offset, l.Length}
+		s.Physical.Region.Offset, s.Physical.Region.Length = l.Offset, &l.Length
 	}
 	if l.Path != "" {
 		s.Logical = []sarifLogical{{printable(l.Path), "resource"}}
