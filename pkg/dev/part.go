@@ -166,7 +166,7 @@ func (r *tableReader) overlaps() {
 // sectorSizes are the sizes in bytes that the sectors of d may have had where
 // its table was made: an image is often of a disk with others than its own.
 func sectorSizes(d Device) []int64 {
-	sizes := []int64{int64(d.Limits().LogicalSector), 512, 4096}
+	sizes := []int64{int64(d.Limits().LogicalSector), 512, 4096, 2048, 1024}
 	for i := len(sizes) - 1; i >= 0; i-- {
 		s := sizes[i]
 		if s < 512 || s > 64<<10 || s&(s-1) != 0 || slices.Contains(sizes[:i], s) {
