@@ -125,11 +125,12 @@ func eachImage[T any](a *app, images []string, limit int, work func(a *app, imag
 		sub *app
 		t   *transcript
 	}
+	base := *a // a itself changes while results are taken
 	inOrder(len(images), limit, func(i int) result {
 		if limit <= 1 {
 			return result{v: work(a, images[i])}
 		}
-		sub, t := a.fork()
+		sub, t := base.fork()
 		return result{work(sub, images[i]), sub, t}
 	}, func(i int, r result) bool {
 		if r.sub != nil {

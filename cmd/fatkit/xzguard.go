@@ -102,7 +102,7 @@ func xzDictionary(b []byte) int64 {
 			return 0
 		}
 		if id == 0x21 && size == 1 && b[0] <= 40 {
-			return (2 | int64(b[0]&1)) << (b[0]/2 + 11)
+			return min((2|int64(b[0]&1))<<(b[0]/2+11), 1<<32-1)
 		}
 		b = b[size:]
 	}
