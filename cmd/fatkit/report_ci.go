@@ -20,7 +20,7 @@ func (g *githubReporter) Image(d *checkDoc) {
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(d.Image)
 		if v.Verdict == verdictUnreadable {
-			g.line("error", d.Image, "cannot be checked", name+": "+v.Reason)
+			g.line("error", d.Image, "cannot be checked", printable(name+": "+v.Reason))
 		}
 		g.findings(d.Image, name, v.Findings)
 	}
@@ -33,14 +33,14 @@ func (g *githubReporter) findings(image, name string, fs []findingDoc) {
 		f, level := s.f, "error"
 		switch {
 		case s.more > 0:
-			g.line("notice", image, f.Code+" "+f.Slug, fmt.Sprintf("%s: and %d more like it", name, s.more))
+			g.line("notice", image, f.Code+" "+f.Slug, fmt.Sprintf("%s: and %d more like it", printable(name), s.more))
 			continue
 		case f.Repaired != "" || f.severity == vol.SevInfo:
 			level = "notice"
 		case f.severity == vol.SevWarning:
 			level = "warning"
 		}
-		g.line(level, image, f.Code+" "+f.Slug, name+": "+where(f.locationDoc)+f.Message+fate(f))
+		g.line(level, image, f.Code+" "+f.Slug, printable(name)+": "+where(f.locationDoc)+printable(f.Message)+fate(f))
 	}
 }
 
@@ -49,12 +49,12 @@ func (g *githubReporter) findings(image, name string, fs []findingDoc) {
 func (g *githubReporter) line(level, image, title, text string) {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	g.a.printf("::%s file=%s,title=%s::%s\n", level, property.Replace(printable(imagePath(image))), property.Replace(title), data.Replace(printable(text)))
+	g.a.printf("::%s file=%s,title=%s::%s\n", level, property.Replace(printable(imagePath(image))), property.Replace(title), data.Replace(text))
 }
 
 // Failed prints an image that could not be checked.
 func (g *githubReporter) Failed(image string, err error) {
-	g.line("error", image, "cannot be checked", image+": "+explainError(err))
+	g.line("error", image, "cannot be checked", printable(image+": "+explainError(err)))
 	_ = g.a.out.Flush() // bufio keeps the error for the last Flush
 }
 

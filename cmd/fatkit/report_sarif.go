@@ -195,7 +195,7 @@ func fileURI(path string) string {
 func (r *sarifReporter) add(file sarifURI, v *volumeDoc, f *findingDoc) {
 	res := sarifResult{
 		RuleID: f.Code, RuleIndex: r.rule(f), Kind: "fail", Level: sarifLevel(f.severity),
-		Message:    sarifText{printable(f.Message + fate(*f))},
+		Message:    sarifText{printable(f.Message) + fate(*f)},
 		Locations:  []sarifLocation{sarifPlace(file, f.locationDoc)},
 		Properties: map[string]any{"slug": f.Slug, "severity": f.Severity, "repairs": f.Repairs, "repaired": f.Repaired},
 	}

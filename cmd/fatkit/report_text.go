@@ -160,11 +160,15 @@ func (t *textReporter) findings(name string, fs []findingDoc) {
 // words, and what can be done about it.
 func (t *textReporter) block(name string, f findingDoc) {
 	const indent = 2
+	head := fmt.Sprintf("%s %s  %s", t.severity(f.severity), t.a.bold(f.Code), name)
 	place := strings.TrimSuffix(where(f.locationDoc), ": ")
-	if place != "" {
-		place = ", " + place
+	switch {
+	case place != "" && width(head)+2+width(place) <= t.a.columns:
+		head += ", " + place
+	case place != "":
+		head += "\n" + indented(place, indent, t.a.columns)
 	}
-	t.a.printf("%s %s  %s%s\n", t.severity(f.severity), t.a.bold(f.Code), name, place)
+	t.a.printf("%s\n", head)
 	t.a.printf("%s\n", indented(printable(f.Message), indent, t.a.columns))
 	for _, line := range t.ways(f) {
 		t.a.printf("%s\n", indented("- "+line, indent, t.a.columns))

@@ -93,7 +93,8 @@ func indented(text string, columns, wide int) string {
 }
 
 // printTable prints rows in columns that fit the terminal: all but the last take
-// what they need, and the last is broken over lines. The first row is the heading.
+// what they need, and the last is broken over lines, or stands below the others
+// where there is no room. The first row is the heading.
 func (a *app) printTable(rows [][]string) {
 	widths := make([]int, len(rows[0])-1)
 	for _, row := range rows {
@@ -105,18 +106,26 @@ func (a *app) printTable(rows [][]string) {
 	for _, w := range widths {
 		lead += w + 2
 	}
-	lead = min(lead, max(a.columns, leastColumns)/2)
+	wide := max(a.columns, leastColumns)
+	below := lead > wide/2
+	if below {
+		lead = widths[0] + 2
+	}
 	for n, row := range rows {
 		line := ""
 		for i, w := range widths {
-			cell := row[i]
-			line += cell + strings.Repeat(" ", w-width(cell)+2)
+			line += row[i] + strings.Repeat(" ", w-width(row[i])+2)
 		}
-		last := strings.TrimLeft(indented(row[len(row)-1], lead, max(a.columns, leastColumns)), " ")
-		if n == 0 {
-			a.printf("%s\n", a.bold(line+last))
-			continue
+		last := indented(row[len(row)-1], lead, wide)
+		switch {
+		case n == 0 && below:
+			a.printf("%s\n", a.bold(strings.TrimRight(line, " ")))
+		case n == 0:
+			a.printf("%s\n", a.bold(line+strings.TrimLeft(last, " ")))
+		case below:
+			a.printf("%s\n%s\n", strings.TrimRight(line, " "), last)
+		default:
+			a.printf("%s%s\n", line, strings.TrimLeft(last, " "))
 		}
-		a.printf("%s%s\n", line, last)
 	}
 }
