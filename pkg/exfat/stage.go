@@ -33,7 +33,7 @@ func (c *change) stage() error {
 func (c *change) stageZeros() error {
 	for _, g := range c.files {
 		for _, r := range g.zero {
-			if _, err := c.v.g.eachRun(g.old, r.Intersect(dev.Range{Len: g.wantValid}), c.v.d.Zero); err != nil {
+			if _, err := c.v.g.locator().EachRun(g.old, r.Intersect(dev.Range{Len: g.wantValid}), c.v.d.Zero); err != nil {
 				return err
 			}
 		}
@@ -116,7 +116,7 @@ func (c *change) stagePercent() error {
 	return err
 }
 
-// percent of the clusters that are in use, rounded down.
+// percent of the clusters that are in use, rounded down, [exFAT] §3.1.18.
 func (g *Geometry) percent(free uint64) byte {
 	return byte((uint64(g.Clusters) - free) * 100 / uint64(g.Clusters))
 }
