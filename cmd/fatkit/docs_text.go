@@ -92,15 +92,7 @@ What it would look like, without writing it:
 			also: []string{"mkfs(8)", "mkfs.fat(8)"},
 		},
 		"check": {
-			description: `Findings are printed with their code, path and place; fatkit-problems(7) and "fatkit explain" say what the codes mean. A repair is written only if the repaired volume, checked again in memory, shows no error that was not there before or was not left on purpose.
-
-Of a whole disk all partitions are checked, and the partition table: its findings have codes DISK-..., and in JSON stand under "table". fatkit does not change tables. Partitions of other types, and such that are not formatted, are skipped. Nothing is repaired in a partition that shares bytes with another or goes past the end of the disk.
-
-An image that is compressed with gzip, zstd or xz is recognised by its first bytes, and unpacked into a file without a name in TMPDIR, its zeros as holes; it can be checked, and not repaired. What is larger than --max-size, or leaves less than 64 MiB free there, is refused, and so are xz and zstd streams that ask for more than 128 MiB of memory.
-
---report json prints a document for each image; jsonl a line for each finding, then one for the image, and at last one that sums up; sarif a log of SARIF 2.1.0 with byte regions and fingerprints that do not depend on where the partition lies; junit a suite for each volume, in which a code fails as --fail-on says; github the workflow commands that make annotations. On a terminal the text report is broken to its width; in a pipe it has a line for each finding.
-
--C writes lines of pass, done, total and device, as e2fsck does, on the scale of e2fsck's five passes.`,
+			description: `Findings are printed with their code, path and place; fatkit-problems(7) and "fatkit explain" say what the codes mean. A repair is written only if the repaired volume, checked again in memory, shows no error that was not there before or was not left on purpose.` + "\n\n" + checkWords(),
 			examples: `In a script, before mounting:
 
   fatkit check -p card.img || [ $? -eq 1 ] || exit 1
@@ -152,4 +144,15 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
 			also: []string{"fatkit-problems(7)"},
 		},
 	}[command]
+}
+
+// checkWords are what fatkit-check(8) says of disks, compressed images and reports.
+func checkWords() string {
+	return `Of a whole disk all partitions are checked, and the partition table: its findings have codes DISK-..., and in JSON stand under "table". fatkit does not change tables. Partitions of other types, and such that are not formatted, are skipped. Nothing is repaired in a partition that shares bytes with another or goes past the end of the disk.
+
+An image that is compressed with gzip, zstd or xz is recognised by its first bytes, and unpacked into a file without a name in TMPDIR, its zeros as holes; it can be checked, and not repaired. What is larger than --max-size, or leaves less than 64 MiB free there, is refused, and so are xz and zstd streams that ask for more than 128 MiB of memory.
+
+--report json prints a document for each image; jsonl a line for each finding, then one for the image, and at last one that sums up; sarif a log of SARIF 2.1.0 with byte regions and fingerprints that do not depend on where the partition lies; junit a suite for each volume, in which a code fails as --fail-on says; github the workflow commands that make annotations. On a terminal the text report is broken to its width; in a pipe it has a line for each finding.
+
+-C writes lines of pass, done, total and device, as e2fsck does, on the scale of e2fsck's five passes.`
 }

@@ -113,7 +113,7 @@ func share(n, jobs int) int { return max(1, n/max(1, min(n, jobs))) }
 // cancelled, as far as take says so.
 func eachImage[T any](a *app, images []string, limit int, work func(a *app, image string) T, take func(image string, v T) bool) {
 	if limit = min(limit, len(images)); limit > 1 && a.board == nil {
-		a.board = a.newMeter("at work")
+		a.board = a.newMeter(a.command + " of " + plural(uint64(len(images)), "image", "images"))
 		a.board.parts = len(images)
 		defer func() {
 			a.board.clear()

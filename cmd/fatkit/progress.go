@@ -39,6 +39,7 @@ type meter struct {
 	done        float64 // of all the work, 0 to 1
 	whole       *meter  // what this is a part of, or nil
 	parts       int     // how many it has
+	beside      bool    // it is none of them, and only keeps the whole alive
 }
 
 // newMeter is a meter for work called what. It shows nothing where standard
@@ -52,12 +53,11 @@ func (a *app) newMeter(what string) *meter {
 }
 
 // aside is a meter for what comes before or after the work that the meter of
-// several works counts, and is not shown beside that.
+// several works counts: beside that it only shows that something is going on.
 func (a *app) aside(what string) *meter {
-	if a.board != nil {
-		return &meter{what: what}
-	}
-	return a.newMeter(what)
+	m := a.newMeter(what)
+	m.beside = a.board != nil
+	return m
 }
 
 // begin says that step number n, from 1, of so many begins.
@@ -84,7 +84,10 @@ func (m *meter) update(done, total int64) {
 // reach takes the work to be done up to f. A check that starts again after a
 // repair goes back.
 func (m *meter) reach(f float64) {
-	if m.whole != nil {
+	switch {
+	case m.beside:
+		m.whole.add(0)
+	case m.whole != nil:
 		m.whole.add((f - m.done) / float64(max(m.whole.parts, 1)))
 	}
 	m.done = f
