@@ -37,6 +37,22 @@ type checkOptions struct {
 	report   reporter
 }
 
+// ready are the options with all that a check of one image needs.
+func (o *checkOptions) ready() *checkOptions {
+	if o.slots != nil {
+		return o
+	}
+	r := *o
+	if r.workers == 0 {
+		r.workers = runtime.GOMAXPROCS(0)
+	}
+	r.images, r.slots = 1, make(chan struct{}, r.workers)
+	if r.mode == modeAsk {
+		r.slots = make(chan struct{}, 1) // one question at a time
+	}
+	return &r
+}
+
 // writes reports whether the check may change the image.
 func (o *checkOptions) writes() bool { return o.mode != modeReport && !o.dryRun }
 
@@ -78,17 +94,13 @@ func (a *app) check(c *cli.Context) error {
 	if images = expand(images); len(images) > 1 && o.undo.file != "" {
 		return usagef("--undo names the log of one image, not of %d", len(images))
 	}
-	limit := o.workers
-	if o.mode == modeAsk {
-		limit = 1 // one question at a time
-	}
-	o.slots = make(chan struct{}, limit)
+	o = o.ready()
 	o.images = len(images)
 	type outcome struct {
 		doc *checkDoc
 		err error
 	}
-	eachImage(a, images, limit, func(a *app, image string) outcome {
+	eachImage(a, images, cap(o.slots), func(a *app, image string) outcome {
 		doc, err := a.checkImage(c.Context, image, o)
 		return outcome{doc, err}
 	}, func(image string, r outcome) bool {

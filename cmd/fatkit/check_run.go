@@ -33,6 +33,7 @@ func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
+	o = o.ready()
 	r := &checkRun{a: a, o: o, im: im, doc: newCheckDoc(name, o.mode)}
 	if r.j, err = a.settle(ctx, im, o.undo, o.writes(), false); err != nil {
 		return nil, err

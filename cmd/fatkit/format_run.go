@@ -70,7 +70,7 @@ func (r *formatRun) plan(t vol.Target) (*vol.Plan, error) {
 		return nil, err
 	}
 	layOut := r.drv.Plan
-	if r.table != noTable {
+	if r.table != "" && r.table != noTable {
 		layOut = func(t vol.Target, _ vol.FormatOptions) (*vol.Plan, error) { return r.planDisk(t) }
 	}
 	plan, err := layOut(t, r.opts)
