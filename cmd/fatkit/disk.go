@@ -155,7 +155,7 @@ func expand(images []string) []string {
 // imageFlags are those of the commands that find their volume on a disk.
 func imageFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "partition-label", Usage: "take the partition with this `NAME` in the GPT"},
+		&cli.StringFlag{Name: "partition-label", Usage: "take the partition with this `NAME` in the GPT", DefaultText: "none is named so"},
 	}
 }
 

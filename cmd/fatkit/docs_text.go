@@ -104,7 +104,7 @@ What would be repaired, and what is wrong, as data:
 
 Every image of a build, for code scanning:
 
-  fatkit check --report sarif 'out/*.img' out/rootfs.img.xz >fatkit.sarif`,
+  fatkit check --report sarif 'c*.img' disk.img >fatkit.sarif`,
 			also: []string{"fatkit-problems(7)", "fatkit-undo(8)", "fsck(8)"},
 		},
 		"prealloc": {
