@@ -54,6 +54,11 @@ func isTerminal(v any) bool {
 
 // run carries out a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	if len(args) > 0 {
+		if t := toolNamed(args[0]); t != nil {
+			return a.runTool(ctx, t, args)
+		}
+	}
 	a.json = wantsJSON(args)
 	c := a.cli()
 	if err := c.RunContext(ctx, arrange(args, c.Flags, c.Commands)); err != nil {

@@ -26,6 +26,8 @@ type formatRun struct {
 	dryRun bool
 	undo   undoFlags
 	opts   vol.FormatOptions
+	limit  int64   // bytes that the volume may take of what is there; 0: all
+	seeded *uint64 // what ids that are not given are made of; nil: see seed
 }
 
 func (a *app) formatCommand() *cli.Command {
@@ -174,20 +176,26 @@ func (r *formatRun) readF2FS(c *cli.Context) error {
 	if !c.IsSet("root-owner") {
 		return nil
 	}
-	var owner [2]uint32
-	parts := strings.Split(c.String("root-owner"), ":")
-	for i := range owner {
-		if len(parts) != len(owner) {
-			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
+	var err error
+	o.RootOwner, err = owner("--root-owner", c.String("root-owner"))
+	return err
+}
+
+// owner reads the user and group of the root directory, UID:GID.
+func owner(option, v string) (*[2]uint32, error) {
+	var ids [2]uint32
+	parts := strings.Split(v, ":")
+	for i := range ids {
+		if len(parts) != len(ids) {
+			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
 		n, err := strconv.ParseUint(parts[i], 10, 32)
 		if err != nil {
-			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
+			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
-		owner[i] = uint32(n)
+		ids[i] = uint32(n)
 	}
-	o.RootOwner = &owner
-	return nil
+	return &ids, nil
 }
 
 // list is a list with commas between.
@@ -233,6 +241,9 @@ func (a *app) clock() (int64, error) {
 // seed is for the ids that were not given: random, or derived from what the
 // volume is where the result must be reproducible.
 func (r *formatRun) seed(size int64) (uint64, error) {
+	if r.seeded != nil {
+		return *r.seeded, nil
+	}
 	seconds, set, err := r.a.epoch()
 	if err != nil {
 		return 0, err
