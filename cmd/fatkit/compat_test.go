@@ -286,3 +286,76 @@ func TestCompatUtilLinux(t *testing.T) {
 		}
 	}
 }
+
+// blockdev is a client of libblockdev: it formats, checks, damages and repairs the
+// image that it is given, and prints what came of it.
+const blockdev = `
+import sys, gi
+for v in ("3.0", "2.0"):
+    try:
+        gi.require_version("BlockDev", v)
+        break
+    except ValueError:
+        pass
+from gi.repository import BlockDev as B
+spec = B.PluginSpec()
+spec.name, spec.so_name = B.Plugin.FS, None
+if hasattr(B, "switch_init_checks"):
+    B.switch_init_checks(False)
+B.init([spec], None)
+image = sys.argv[1]
+def do(what, fn, *args):
+    try:
+        print(what, fn(image, *args))
+    except Exception as e:
+        print(what, "error", str(e).split("\n")[0])
+def damage(at):
+    with open(image, "r+b") as f:
+        f.seek(at)
+        f.write(b"\x33\x33")
+do("vfat mkfs", B.fs_vfat_mkfs, [B.ExtraArg.new("-n", "CARD")])
+do("vfat check", B.fs_vfat_check, None)
+i = B.fs_vfat_get_info(image)
+print("vfat info", i.label, i.cluster_size, i.cluster_count, i.free_cluster_count)
+damage(5000)
+do("vfat check", B.fs_vfat_check, None)
+do("vfat repair", B.fs_vfat_repair, None)
+do("vfat check", B.fs_vfat_check, None)
+if hasattr(B, "fs_f2fs_mkfs"):
+    do("f2fs mkfs", B.fs_f2fs_mkfs, None)
+    do("f2fs mkfs", B.fs_f2fs_mkfs, [B.ExtraArg.new("-f", "")])
+    do("f2fs check", B.fs_f2fs_check, None)
+    damage(10 << 20)
+    do("f2fs check", B.fs_f2fs_check, None)
+    do("f2fs repair", B.fs_f2fs_repair, None)
+    do("f2fs check", B.fs_f2fs_check, None)
+if hasattr(B, "fs_exfat_mkfs"):
+    do("exfat mkfs", B.fs_exfat_mkfs, [B.ExtraArg.new("-n", "CARD")])
+    do("exfat check", B.fs_exfat_check, None)
+    damage(4096)
+    do("exfat repair", B.fs_exfat_repair, None)
+    do("exfat check", B.fs_exfat_check, None)
+`
+
+// TestCompatLibblockdev: libblockdev itself is served. Version 2 knows no exFAT,
+// and takes every repair of FAT that was needed for a failure.
+func TestCompatLibblockdev(t *testing.T) {
+	voltest.PeerModule(t, "/usr/bin/python3", "libblockdev", "-c", "from gi.repository import BlockDev as B; B.fs_vfat_mkfs")
+	image := compatTarget(t, "blank")
+	cmd := exec.Command("/usr/bin/python3", "-c", blockdev, image)
+	cmd.Env = append(os.Environ(), "PATH="+asTools(t)+string(filepath.ListSeparator)+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	var out, errw bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errw
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, out.String(), errw.String())
+	}
+	want := []string{
+		"vfat mkfs True", "vfat check True", "vfat info CARD 2048 32695 32695",
+		"vfat check False", "vfat repair (True|error .*exit code 1: .*)", "vfat check True",
+		"(f2fs mkfs error .*exit code 1: .*", "f2fs mkfs True", "f2fs check True", "f2fs check False", "f2fs repair True", "f2fs check True",
+		")?(exfat mkfs True", "exfat check True", "exfat repair True", "exfat check True", ")?",
+	}
+	if !regexp.MustCompile(`^` + strings.Join(want, `\n`) + `$`).MatchString(out.String()) {
+		t.Errorf("libblockdev says\n%s%s", out.String(), errw.String())
+	}
+}
