@@ -86,6 +86,7 @@ func (a *app) runTool(ctx context.Context, t *tool, args []string) int {
 func (r *toolRun) fail(image string, err error) int {
 	_, code := classify(err)
 	text := strings.ReplaceAll(explainError(err), "--force", "-f") // as mkfs.f2fs calls it; nothing else asks for it
+	text += r.a.nearFile(image, err)
 	if image != "" && !strings.Contains(text, image) {
 		text = printable(image) + ": " + text
 	}

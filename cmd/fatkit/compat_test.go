@@ -78,6 +78,13 @@ func compatTarget(t *testing.T, state string) string {
 	}
 	// A lone entry in the first FAT; the main boot region; a word of a NAT entry.
 	at := map[string]int64{"fat": 5000, "exfat": 4096, "f2fs": 10 << 20}[kind]
+	damageAt(t, path, at)
+	return path
+}
+
+// damageAt writes two wrong bytes into a file.
+func damageAt(t *testing.T, path string, at int64) {
+	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +93,6 @@ func compatTarget(t *testing.T, state string) string {
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 // runNamed runs the program under a name, without a terminal.
@@ -268,14 +274,7 @@ func TestCompatUtilLinux(t *testing.T) {
 		{"fsck -t f2fs -a -f IMAGE", 0, "clean"},
 	} {
 		if step.line == "damage" {
-			f, err := os.OpenFile(image, os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = f.WriteAt([]byte{0x33, 0x33}, 5000)
-			if err := errors.Join(err, f.Close()); err != nil {
-				t.Fatal(err)
-			}
+			damageAt(t, image, 5000)
 			continue
 		}
 		args := strings.Fields(strings.ReplaceAll(step.line, "IMAGE", image))

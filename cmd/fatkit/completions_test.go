@@ -113,10 +113,28 @@ func TestCompletionFish(t *testing.T) {
 	})
 }
 
-// TestCompletionZsh has a zsh of its own in a pseudo terminal list what it would
-// complete: there is no other way to ask.
+// zshHook makes a zsh print what is added to the matches, and say when it is done.
+const zshHook = `
+finish() { print END }
+comppostfuncs=(finish)
+compadd() {
+	local -a hits
+	if [[ ${@[1,(i)(-|--)]} != *-(O|A|D)\ * ]]; then
+		builtin compadd -A hits "$@"
+		print -rl -- "" $hits
+	fi
+	builtin compadd "$@"
+}
+`
+
+// TestCompletionZsh has a zsh of its own in a pseudo terminal complete: there is no
+// other way to ask.
 func TestCompletionZsh(t *testing.T) {
 	zsh := voltest.Peer(t, "zsh")
+	hook := filepath.Join(t.TempDir(), "hook")
+	if err := os.WriteFile(hook, []byte(zshHook), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	listed := func(out string) []string {
 		return strings.FieldsFunc(out, func(r rune) bool { return strings.ContainsRune(" \t\r\n\x1b", r) })
 	}
@@ -124,13 +142,11 @@ func TestCompletionZsh(t *testing.T) {
 		return []string{"-f", "-c", `
 			zmodload zsh/zpty || exit 9
 			zpty z zsh -f -i
-			zpty -w z "PROMPT=; unsetopt zle_bracketed_paste 2>/dev/null; stty -echo; fpath=(${1:h} \$fpath); autoload -Uz compinit; compinit -D -u; LISTMAX=0; zstyle ':completion:*' force-list always; unsetopt menu_complete; setopt list_ambiguous; bindkey '^I' list-choices; compctl -D -f; print REA''DY"
+			zpty -w z "PROMPT=; stty -echo; fpath=(${1:h} \$fpath); autoload -Uz compinit; compinit -D -u; source $3; print REA''DY"
 			zpty -r z out '*READY*' || exit 8
 			zpty -w -n z "$2"$'\t'
-			zpty -w -n z $'\C-u'
-			zpty -w z "print DO''NE"
-			zpty -r z out '*DONE*' || exit 7
-			print -r -- $out`, "zsh", script, line}
+			zpty -r z out '*E''ND*' || exit 7
+			print -r -- $out`, "zsh", script, line, hook}
 	})
 }
 

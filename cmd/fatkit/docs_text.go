@@ -126,6 +126,10 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
 			examples: `  fatkit check -y --keep-undo card.img
   fatkit undo card.img`,
 		},
+		"version": {
+			examples: `  fatkit version
+  fatkit version --json | jq -r .commit`,
+		},
 		"explain": {
 			examples: `  fatkit explain FAT-0012
   fatkit explain cross-linked`,

@@ -39,7 +39,7 @@ func (a *app) explain(c *cli.Context) error {
 	for _, code := range c.Args().Slice() {
 		found := a.problems(code)
 		if len(found) == 0 {
-			return usagef("there is no problem with the code or name %q; \"fatkit explain\" lists all", code)
+			return usagef("there is no problem with the code or name %q%s; \"fatkit explain\" lists all", code, a.nearProblem(code))
 		}
 		ps = append(ps, found...)
 	}
@@ -65,6 +65,17 @@ func (a *app) explain(c *cli.Context) error {
 		}
 	}
 	return nil
+}
+
+// nearProblem asks about the code or name that may have been meant.
+func (a *app) nearProblem(code string) string {
+	var have []string
+	for _, d := range a.drivers {
+		for _, p := range d.Problems {
+			have = append(have, p.Code, p.Slug)
+		}
+	}
+	return didYouMean(code, have)
 }
 
 // problems are those with a code or name, in all catalogues: a name may stand

@@ -2,8 +2,6 @@ package fat
 
 import (
 	"fmt"
-	"io/fs"
-	"strings"
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -297,28 +295,9 @@ type file struct {
 
 func (f file) entry() dirEntry { return f.dir.at(f.slot) }
 
-// splitPath is the components of a path as the command line has it: with or
-// without a leading slash, or mtools' "::".
-func splitPath(path string) ([]string, error) {
-	var parts []string
-	for _, p := range strings.Split(strings.TrimPrefix(path, "::"), "/") {
-		switch p {
-		case "", ".":
-		case "..":
-			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", vol.ErrRequest, path)
-		default:
-			parts = append(parts, p)
-		}
-	}
-	if len(parts) == 0 || strings.HasSuffix(path, "/") {
-		return nil, fmt.Errorf("%w: %q names a directory, not a file", vol.ErrRequest, path)
-	}
-	return parts, nil
-}
-
 // resolve finds the file at path; with create what is missing is made.
 func (ds *folders) resolve(path string, create bool) (file, error) {
-	parts, err := splitPath(path)
+	parts, err := vol.SplitPath(path)
 	if err != nil {
 		return file{}, err
 	}
@@ -341,8 +320,11 @@ func (ds *folders) resolve(path string, create bool) (file, error) {
 	return file{dir: dir, slot: slot, path: path}, err
 }
 
+// missing is the error that dir has nothing called name, on the way to path.
 func missing(path string, dir *folder, name string) error {
-	return fmt.Errorf("%w: %s: there is no %q in %s: %w", vol.ErrRequest, path, name, dir.path, fs.ErrNotExist)
+	return vol.NoSuch(path, dir.path, name, func(yield func(string) bool) {
+		eachEntry(dir.slots, dir.end, func(n namedEntry) bool { return n.e.isVolume() || yield(n.name()) })
+	})
 }
 
 // enter goes from dir into its directory name; path is for messages.
