@@ -299,12 +299,24 @@ func (p *page) problem(row vol.Problem) {
 	if row.Explain != "" {
 		p.text(row.Explain)
 	}
+	if row.Cause != "" {
+		p.macro("PP")
+		p.text("How it comes about: " + row.Cause)
+	}
 	for _, r := range row.Repairs {
 		p.item("repair "+bold(r.Name), capital(r.Title)+lossWords(r.Loss.String())+".")
 	}
 	if len(row.Repairs) == 0 {
 		p.macro("PP")
 		p.text("There is no repair.")
+	}
+	if row.Elsewhere != "" {
+		p.macro("PP")
+		p.text("Elsewhere: " + row.Elsewhere)
+	}
+	if row.Source != "" {
+		p.macro("PP")
+		p.text("Source: " + row.Source + ".")
 	}
 }
 

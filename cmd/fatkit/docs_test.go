@@ -101,6 +101,36 @@ func TestPageText(t *testing.T) {
 	}
 }
 
+// Of every problem all is said that explain is for: what it means, how it comes about,
+// what each repair does, what others do, and which rule is broken.
+func TestProblemsAreExplained(t *testing.T) {
+	a := newApp(drivers(), strings.NewReader(""), io.Discard, io.Discard)
+	page := strings.NewReplacer(`\-`, "-", `\e`, `\`, `\&`, "").Replace(a.manPages()["fatkit-problems.7"])
+	for _, d := range a.drivers {
+		for _, p := range d.Problems {
+			out, code := runNamed(t, "fatkit", "explain", p.Code)
+			flat := strings.Join(strings.Fields(out), " ")
+			for name, text := range map[string]string{
+				"title": p.Title, "explanation": p.Explain, "cause": p.Cause, "what others do": p.Elsewhere, "source": p.Source,
+			} {
+				switch {
+				case text == "":
+					t.Errorf("%s has no %s", p.Code, name)
+				case code != exitOK || !strings.Contains(flat, strings.Join(strings.Fields(text), " ")):
+					t.Errorf("explain %s lacks the %s", p.Code, name)
+				case !strings.Contains(page, text) && !strings.Contains(page, capital(text)):
+					t.Errorf("fatkit-problems(7) lacks the %s of %s", name, p.Code)
+				}
+			}
+			for _, r := range p.Repairs {
+				if r.Title == "" || !strings.Contains(out, r.Name) || !strings.Contains(out, r.Title) {
+					t.Errorf("%s: repair %s is not explained", p.Code, r.Name)
+				}
+			}
+		}
+	}
+}
+
 // The examples of the manual pages, which --help shows, too, do what they say: each
 // command ends well, in a directory with what it is about.
 func TestExamples(t *testing.T) {

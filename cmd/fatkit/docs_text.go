@@ -54,7 +54,9 @@ NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block dev
 func problemsText() string {
 	return `Each problem has a code, which is permanent, a name, which "fatkit check --json" calls slug, and a severity. An error is a structure that is wrong, or data at risk; a warning is legal but suspicious; an info is worth knowing.
 
-The first repair that is possible is what "fatkit check -y" does about errors and warnings. "fatkit check -p" does the first one that loses nothing; where in brackets something may be lost, it is left to -y and -r.`
+The first repair that is possible is what "fatkit check -y" does about errors and warnings. "fatkit check -p" does the first one that loses nothing; where in brackets something may be lost, it is left to -y and -r.
+
+"Elsewhere" is what others do: fsck.fat of dosfstools 4.2, fsck.exfat of exfatprogs 1.4.2, fsck.f2fs of f2fs-tools 1.16, Linux 6.1, and others where they are named. Most of it was tried on images with the one fault. "Source" is the rule that is broken; where documents stand in brackets: [FAT] is Microsoft's FAT specification, [exFAT] that of exFAT, [Linux] the kernel's documentation and behaviour.`
 }
 
 // commandWords are what a manual page says beyond what --help does.
