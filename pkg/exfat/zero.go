@@ -1,9 +1,7 @@
 package exfat
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -31,7 +29,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 			return nil, err
 		}
 	}
-	if err := c.run(ctx, allocOptions{}); err != nil {
+	if err := c.run(ctx, vol.Placement{}); err != nil {
 		return nil, err
 	}
 	res := &vol.ZeroResult{}
@@ -40,14 +38,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 		if err != nil {
 			return nil, err
 		}
-		z := vol.ZeroedFile{Path: f.Path, Offset: ranges[i].Off, Length: ranges[i].Len}
-		if r, cs := ranges[i], v.g.ClusterSize; !r.Empty() {
-			z.Blocks = uint64((r.End()-1)/cs - r.Off/cs + 1)
-			if z.Runs, err = v.g.eachRun(g.all(), r, func(dev.Range) error { return nil }); err != nil {
-				return nil, err
-			}
-		}
-		res.Files = append(res.Files, z)
+		res.Files = append(res.Files, v.g.locator().Zeroed(f.Path, g.all(), ranges[i], v.g.ClusterSize))
 	}
 	return res, nil
 }
@@ -99,25 +90,8 @@ func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []dev.Range
 	seen := make(map[uint32]bool)
-	for level := []*folder{ds.root}; len(level) > 0; {
-		var next []*folder
-		for _, f := range level {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			t, kids, err := v.tailsIn(ds, f, seen)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t...)
-			next = append(next, kids...)
-		}
-		level = next
-	}
-	slices.SortFunc(out, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
-	return out, nil
+	return vol.Tails(ctx, ds.root, func(f *folder) ([]dev.Range, []*folder, error) { return v.tailsIn(ds, f, seen) })
 }
 
 // tailsIn are the tails of the files of one directory, and the directories in
@@ -146,11 +120,8 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen map[uint32]bool) (out []de
 			return err == nil
 		}
 		from, end := int64(set.stream().valid()), int64(cs.count())*v.g.ClusterSize
-		_, err = v.g.eachRun(cs.old, dev.Range{Off: from, Len: end - from}, func(r dev.Range) error {
-			out = append(out, r)
-			return nil
-		})
-		return err == nil
+		out = append(out, v.g.locator().Runs(cs.old, dev.Range{Off: from, Len: end - from})...)
+		return true
 	})
 	return out, kids, err
 }

@@ -36,7 +36,7 @@ func causes() []vol.Words {
 		{"FAT-0001 FAT-0003", medium},
 		{"FAT-0002 FAT-0006 FAT-0008 FAT-0009 FAT-0011", cutShort},
 		{"FAT-0004 FAT-0012", "Two systems wrote to the volume at once, or one went on with a FAT that it remembered from before; or the FAT is that of another time than the directories."},
-		{"FAT-0005", medium},
+		{"FAT-0005 FAT-0146", medium},
 		{"FAT-0007", "Space was reserved beyond the end of a file, as cameras do while they record, and the recording was cut short; or a file was made shorter and the power went."},
 		{"FAT-0010", "The power went when the directory was made, or a tool that makes images wrote no cluster for an empty one."},
 		{"FAT-0013", "A directory was moved, and the power went before its old entry was gone; or entries were copied by a program that does not know what they are."},

@@ -19,6 +19,7 @@ func elsewhere() []vol.Words {
 		{"FAT-0108", stops + "Linux refuses the mount: the count of clusters is too big."},
 		{"FAT-0110 FAT-0125", "fsck.fat takes one of the two types without a word; where that is the wrong one it cuts files. Linux goes by the number of clusters and takes FAT16 from 4085 on, Windows FAT12 for a few more."},
 		{"FAT-0111", "fsck.fat stops here, as it cannot read the last sector."},
+		{"FAT-0146", "Linux mounts it, and shows it without its serial number. Not tried with others."},
 		{"FAT-0143", "fsck.fat takes every slot for an entry: it renames to FSCKnnnn, cuts, and gives clusters back."},
 		{"FAT-0113", "fsck.fat stops here, and does not look at the backup. Linux refuses the mount."},
 		{"FAT-0114 FAT-0119", silent + " Linux mounts it without a complaint."},

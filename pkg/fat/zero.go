@@ -1,9 +1,7 @@
 package fat
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -30,7 +28,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 			return nil, err
 		}
 	}
-	if err := c.run(ctx, allocOptions{align: 1}); err != nil {
+	if err := c.run(ctx, vol.Placement{}); err != nil {
 		return nil, err
 	}
 	res := &vol.ZeroResult{}
@@ -39,14 +37,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 		if err != nil {
 			return nil, err
 		}
-		z := vol.ZeroedFile{Path: f.Path, Offset: ranges[i].Off, Length: ranges[i].Len}
-		if r, cs := ranges[i], v.g.ClusterSize(); !r.Empty() {
-			z.Blocks = uint64(vol.RoundUp(r.End(), cs)/cs - r.Off/cs)
-			if z.Runs, err = c.eachRun(g.all(), r, func(dev.Range) error { return nil }); err != nil {
-				return nil, err
-			}
-		}
-		res.Files = append(res.Files, z)
+		res.Files = append(res.Files, v.g.locator().Zeroed(f.Path, g.all(), ranges[i], v.g.ClusterSize()))
 	}
 	return res, nil
 }
@@ -93,39 +84,25 @@ func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []dev.Range
 	seen := space.NewMap(v.g.Clusters)
-	for level := []*folder{ds.root}; len(level) > 0; {
-		var next []*folder
-		for _, f := range level {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			t, kids, err := v.tailsIn(ds, f, seen)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t...)
-			next = append(next, kids...)
-			f.slots, f.names = nil, nil // they were looked at
-		}
-		level = next
-	}
-	slices.SortFunc(out, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
-	return out, nil
+	return vol.Tails(ctx, ds.root, func(f *folder) ([]dev.Range, []*folder, error) {
+		tails, kids, err := v.tailsIn(ds, f, seen)
+		f.slots, f.names = nil, nil // they were looked at
+		return tails, kids, err
+	})
 }
 
 // tailsIn are the tails of the files of one directory, and the directories in
 // it. seen has the first clusters of those met before: a loop is an error.
 func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Range, kids []*folder, err error) {
 	c := &change{v: v, ds: ds}
-	eachEntry(f.slots, f.end, func(n namedEntry) bool {
+	eachEntry(f.used(), func(n namedEntry) bool {
 		switch {
 		case n.e.isVolume() || n.e[0] == '.':
 			return true
 		case n.e.isDir():
 			path := vol.JoinPath(f.path, n.name())
-			kid := &folder{path: path, parent: f, slot: n.slot, limit: maxDirEntries}
+			kid := &folder{path: path, parent: f, slot: n.slot}
 			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
 				err = damaged(path, "the directory at cluster %d is there twice", start)
 			} else if err = ds.load(kid, start); err == nil {

@@ -42,21 +42,21 @@ type Problem struct {
 	Repairs    []Repair
 }
 
-// Words are a text on several problems, whose codes stand in Codes with blanks
-// between: what one fault has for its cause others of its kind have, too.
-type Words struct{ Codes, Text string }
+// Words are the codes of several problems, with blanks between, and a text on them:
+// what one fault has for its cause others of its kind have, too.
+type Words [2]string
 
 // Describe puts causes, and what others do, into the rows of a catalogue. A code of
 // which there is no row is a mistake of the package, and panics.
 func Describe(ps []Problem, causes, elsewhere []Words) []Problem {
 	fill := func(ws []Words, field func(*Problem) *string) {
 		for _, w := range ws {
-			for _, code := range strings.Fields(w.Codes) {
+			for _, code := range strings.Fields(w[0]) {
 				p := Find(ps, code)
 				if p == nil {
 					panic("there is no problem " + code)
 				}
-				*field(p) = w.Text
+				*field(p) = w[1]
 			}
 		}
 	}
