@@ -212,7 +212,7 @@ func mkfsFATOptions() []toolOption {
 			return
 		})},
 		{"--invariant", "", "take constants for what is random or a time", opt(invariant)},
-		{"--mbr", "[y|n|a]", "n: write no partition table; nothing else can be had", opt(noTable)},
+		{"--mbr", "[y|n|a]", "n: write no partition table; nothing else can be had", opt(mbrOption)},
 		{"--codepage", "N", "code page of the label: 437, or any for one in ASCII", opt(func(m *mkfsRun, v string) error { return m.codepage(v) })},
 		{"--variant", "TYPE", "standard", standardVariant()},
 		{"-D", "NUMBER", "BIOS drive number: 128, that of a fixed disk", only("-D", "128", "0x80")},
@@ -279,9 +279,9 @@ func invariant(m *mkfsRun, _ string) error {
 	return nil
 }
 
-// noTable takes --mbr=n. Without a value, and with y, a partition table is
+// mbrOption takes --mbr=n. Without a value, and with y, a partition table is
 // wanted; a asks for one on whole disks only, which a file is none of.
-func noTable(m *mkfsRun, v string) error {
+func mbrOption(m *mkfsRun, v string) error {
 	switch strings.ToLower(v) {
 	case "n", "no":
 		m.auto = false
