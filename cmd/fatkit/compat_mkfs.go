@@ -185,13 +185,13 @@ func mkfsFATOptions() []toolOption {
 		{"-i", "ID", "volume serial, 8 hexadecimal digits", opt(func(m *mkfsRun, v string) error { m.opts.ID = v; return nil })},
 		{"-s", "COUNT", "sectors to a cluster", opt(func(m *mkfsRun, v string) (err error) { m.cluster, err = number("-s", v, 1, 128); return })},
 		{"-S", "BYTES", "sector size", opt(func(m *mkfsRun, v string) (err error) { m.opts.SectorSize, err = number("-S", v, 512, 32768); return })},
-		{"-f", "COUNT", "number of FATs", opt(func(m *mkfsRun, v string) (err error) { m.opts.Fats, err = count("-f", v, 4); return })},
+		{"-f", "COUNT", "number of FATs", opt(func(m *mkfsRun, v string) (err error) { m.opts.Fats, err = counted("-f", v, 4); return })},
 		{"-R", "COUNT", "reserved sectors", opt(func(m *mkfsRun, v string) error {
 			n, err := number("-R", v, 1, 0xFFFF)
 			m.opts.ReservedSectors = &n
 			return err
 		})},
-		{"-r", "COUNT", "entries that the root directory has room for", opt(func(m *mkfsRun, v string) (err error) { m.opts.RootEntries, err = count("-r", v, 0xFFFF); return })},
+		{"-r", "COUNT", "entries that the root directory has room for", opt(func(m *mkfsRun, v string) (err error) { m.opts.RootEntries, err = counted("-r", v, 0xFFFF); return })},
 		{"-h", "COUNT", "sectors before the volume, as its boot sector says", opt(func(m *mkfsRun, v string) error {
 			n, err := number("-h", v, 0, math.MaxUint32)
 			m.opts.HiddenSectors = &n
@@ -234,8 +234,8 @@ func number(option, v string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// count is number, for what may be not given.
-func count(option, v string, most int64) (*int, error) {
+// counted is number, for what may be not given.
+func counted(option, v string, most int64) (*int, error) {
 	n, err := number(option, v, 1, most)
 	i := int(n)
 	return &i, err

@@ -119,11 +119,11 @@ func mkfsF2FSOptions() []toolOption {
 			return nil
 		}},
 		{"-s", "N", "segments to a section", func(r *toolRun, v string) (err error) {
-			r.mkfs.opts.SegmentsPerSection, err = count("-s", v, 1<<31-1)
+			r.mkfs.opts.SegmentsPerSection, err = counted("-s", v, 1<<31-1)
 			return err
 		}},
 		{"-z", "N", "sections to a zone", func(r *toolRun, v string) (err error) {
-			r.mkfs.opts.SectionsPerZone, err = count("-z", v, 1<<31-1)
+			r.mkfs.opts.SectionsPerZone, err = counted("-z", v, 1<<31-1)
 			return err
 		}},
 		{"-e", "LIST", "file name extensions that count as cold", func(r *toolRun, v string) error {
