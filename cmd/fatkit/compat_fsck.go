@@ -34,7 +34,7 @@ func mode(m checkMode) func(*toolRun, string) error {
 }
 
 // runFsck checks the one volume that the arguments name.
-func runFsck(ctx context.Context, r *toolRun, report reporter) error {
+func runFsck(ctx context.Context, r *toolRun, report toolReporter) error {
 	f := &r.fsck
 	if len(r.rest) != 1 {
 		return usagef("it wants one image or device, not %d; see %s --help", len(r.rest), r.name)
@@ -46,7 +46,7 @@ func runFsck(ctx context.Context, r *toolRun, report reporter) error {
 	if !f.set && r.a.terminal(r.a.in) {
 		f.mode = modeAsk
 	}
-	o := &checkOptions{mode: f.mode, failOn: vol.SevError, report: report}
+	o := &checkOptions{mode: f.mode, failOn: vol.SevError}
 	if f.salvage && f.mode != modeReport {
 		o.orphans = "rescue"
 	}
@@ -59,7 +59,7 @@ func runFsck(ctx context.Context, r *toolRun, report reporter) error {
 		return about(image, err)
 	}
 	r.a.code |= doc.Exit
-	report.Image(doc)
+	report.image(doc)
 	return nil
 }
 
@@ -99,10 +99,7 @@ type toolReporter struct {
 	summary func(a *app, image string, v *volumeDoc)
 }
 
-// Failed is not called: one image is checked, and its error is returned.
-func (t toolReporter) Failed(image string, err error) { t.r.fail(image, err) }
-
-func (t toolReporter) Image(d *checkDoc) {
+func (t toolReporter) image(d *checkDoc) {
 	a := t.r.a
 	for _, v := range d.Volumes {
 		if v.Verdict == verdictUnreadable || v.Verdict == verdictSkipped {
