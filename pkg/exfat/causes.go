@@ -30,7 +30,7 @@ func causes() []vol.Words {
 		{"EXFAT-0200", "The root directory was overwritten, or the boot sector is that of another volume."},
 		{"EXFAT-0201 EXFAT-0206", "The first cluster of the root directory was overwritten, as by a program that set a label and took the first entry for it."},
 		{"EXFAT-0202 EXFAT-0207 EXFAT-0211 EXFAT-0214", special},
-		{"EXFAT-0204 EXFAT-0217", maker},
+		{"EXFAT-0204 EXFAT-0217 EXFAT-0218", maker},
 		{"EXFAT-0205 EXFAT-0208", "The FAT was overwritten, or the program that formatted the volume wrote no chain, as it would for a file without one."},
 		{"EXFAT-0209", "The table was overwritten, or made by a program that left out what is mandatory."},
 		{"EXFAT-0210 EXFAT-0212 EXFAT-0213", special},

@@ -40,6 +40,7 @@ func elsewhere() []vol.Words {
 		{"EXFAT-0204", "fsck.exfat writes the length that it expects, and takes a longer one, which is legal, for an error."},
 		{"EXFAT-0206", "fsck.exfat looks for the standard table, or writes it to free clusters. Linux takes a table of its own."},
 		{"EXFAT-0209", "fsck.exfat writes the standard table; where the table fits its checksum and is wrong, it changes the hashes of all names to fit it. Linux takes a table of its own where the checksum is wrong."},
+		{"EXFAT-0218", "Linux takes a table of its own. Not tried with others."},
 		{"EXFAT-0210", "fsck.exfat prints it, and ends with 0."},
 		{"EXFAT-0213", "fsck.exfat before 1.3 takes every such entry for an error; later ones do not look at its checksum."},
 		{"EXFAT-0215", printed},

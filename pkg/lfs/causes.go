@@ -43,7 +43,7 @@ func causes() []vol.Words {
 		{"F2FS-0511", "A bit of the inode went over, or a program that does not know of the checksum changed it."},
 		{"F2FS-0512 F2FS-0513", "The feature was turned off after the file was made, or the flag went over."},
 		{"F2FS-0514 F2FS-0516 F2FS-0517", "The file was renamed, moved or linked, and what the inode remembers for recovery was not written."},
-		{"F2FS-0518", older},
+		{"F2FS-0518 F2FS-0526 F2FS-0527", older},
 		{"F2FS-0520", "The entry was lost, or the directory that it was in; or a repair cleared it."},
 		{"F2FS-0521", medium},
 		{"F2FS-0522", "The power went when the link was made."},

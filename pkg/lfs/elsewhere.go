@@ -69,6 +69,7 @@ func elsewhere() []vol.Words {
 		{"F2FS-0509 F2FS-0510", "fsck.f2fs clears the flags, or sets the size to what they allow."},
 		{"F2FS-0511", "fsck.f2fs computes it anew. Linux refuses to read the inode."},
 		{"F2FS-0513 F2FS-0514 F2FS-0517 F2FS-0518", silent},
+		{"F2FS-0526 F2FS-0527", "fsck.f2fs passes it over, or changes it without a word."},
 		{"F2FS-0515", "fsck.f2fs sets the length to 0."},
 		{"F2FS-0516", "Not tried with others."},
 		{"F2FS-0519", "fsck.f2fs does not report it. Linux corrects an absurd depth; with one that is too small names are listed and cannot be opened."},
