@@ -106,7 +106,7 @@ func runAction(t *testing.T, dir string, with map[string]string) actionRun {
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "RUNNER_TEMP="+temp, "GITHUB_OUTPUT="+output)
 		for name, v := range s.Env {
-			cmd.Env = append(cmd.Env, name+"="+expand(t, v, values))
+			cmd.Env = append(cmd.Env, name+"="+filledIn(t, v, values))
 		}
 		out, _ := cmd.CombinedOutput() // the code tells
 		run.code, run.log = cmd.ProcessState.ExitCode(), string(out)
@@ -119,8 +119,8 @@ func runAction(t *testing.T, dir string, with map[string]string) actionRun {
 	return run
 }
 
-// expand fills in an expression of the form ${{ name }}.
-func expand(t *testing.T, text string, values map[string]string) string {
+// filledIn fills in an expression of the form ${{ name }}.
+func filledIn(t *testing.T, text string, values map[string]string) string {
 	t.Helper()
 	name, ok := strings.CutPrefix(text, "${{ ")
 	if !ok {
