@@ -60,6 +60,11 @@ func isTerminal(v any) bool {
 
 // run carries out a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	if len(args) > 0 {
+		if t := toolNamed(args[0]); t != nil {
+			return a.runTool(ctx, t, args)
+		}
+	}
 	a.json = wantsJSON(args)
 	c := a.cli()
 	if err := c.RunContext(ctx, arrange(args, c.Flags, c.Commands)); err != nil {
@@ -97,6 +102,7 @@ func (a *app) cli() *cli.App {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, a.commonFlags()...)
 		c.OnUsageError = a.badUsage
+		c.CustomHelpTemplate = cli.CommandHelpTemplate + helpExamples(c.Name)
 		c.HideHelpCommand = true // else an image called "help" could not be named
 		c.Action = a.action(c.Name, c.Action)
 	}
@@ -176,7 +182,7 @@ func (a *app) unknown(name string) {
 	if !a.json {
 		a.tell("Commands: %s\n", strings.Join(commandNames(a.commands()), ", "))
 	}
-	a.fail("", usagef("there is no command %q; see fatkit --help", name))
+	a.fail("", usagef("there is no command %q%s; see fatkit --help", name, didYouMean(name, commandNames(a.commands()))))
 }
 
 // usage prints the help of the program to standard error.
@@ -190,16 +196,16 @@ func (a *app) usage(c *cli.Context) {
 // badUsage is called with what the cli package has against the flags.
 func (a *app) badUsage(c *cli.Context, err error, sub bool) error {
 	if sub {
-		return usagef("%s: %v; see fatkit %s --help", c.Command.Name, err, c.Command.Name)
+		return usagef("%s: %v%s; see fatkit %s --help", c.Command.Name, err, nearFlag(err, c.Command.Flags), c.Command.Name)
 	}
-	return usagef("%v; see fatkit --help", err)
+	return usagef("%v%s; see fatkit --help", err, nearFlag(err, c.App.Flags))
 }
 
 // fail prints an error and adds its exit code. image may be "".
 func (a *app) fail(image string, err error) {
 	kind, code := classify(err)
 	a.code |= code
-	text := explainError(err)
+	text := explainError(err) + a.nearFile(image, err)
 	if a.json {
 		a.printJSON(newErrorDoc(kind, text, image))
 		return

@@ -6,10 +6,23 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 )
 
-// bounds are the bytes of the image that the new volume may have. At an offset
+// bounds are the bytes of the image that the new volume is to have.
+func (r *formatRun) bounds(im *image) (dev.Range, error) {
+	at, err := r.room(im)
+	if err != nil || r.limit == 0 {
+		return at, err
+	}
+	if r.limit > at.Len {
+		return at, requestf("%d bytes are asked for, and there are %d", r.limit, at.Len)
+	}
+	at.Len = r.limit
+	return at, nil
+}
+
+// room are the bytes of the image that the new volume may have. At an offset
 // they end where something else begins: a partition, or a backup partition
 // table, which a volume up to the end of the image would write over.
-func (r *formatRun) bounds(im *image) (dev.Range, error) {
+func (r *formatRun) room(im *image) (dev.Range, error) {
 	whole := dev.Range{Len: im.file.Size()}
 	if im.whole() {
 		return whole, nil

@@ -63,7 +63,7 @@ func (a *app) mountScanCommand() *cli.Command {
 			"Exit: 0 it mounts cleanly, 4 it is dirty, should be checked first or would be refused, 8 nothing is known there.",
 		Flags: append([]cli.Flag{
 			toggle("leave the allocation data unread", "quick"),
-			&cli.StringFlag{Name: "readahead", Usage: "read this `SIZE` ahead, 0 for none", DefaultText: "as the device says"},
+			&cli.StringFlag{Name: "readahead", Usage: "read `SIZE` bytes ahead, 0 for none", DefaultText: "as the device says"},
 			&cli.IntFlag{Name: "j", Usage: "scan `N` images at once", DefaultText: "one a processor"},
 		}, readFlags()...),
 		Action: a.mountScan,

@@ -22,7 +22,7 @@ type undoFlags struct {
 
 func undoFlagList() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "undo", Usage: "write the undo log to `FILE` instead of IMAGE.fatkit-undo"},
+		&cli.StringFlag{Name: "undo", Usage: "write the undo log to `FILE`", DefaultText: "IMAGE" + undoSuffix},
 		toggle("keep the undo log, so that \"fatkit undo\" can take this run back", "keep-undo"),
 	}
 }

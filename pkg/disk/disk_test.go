@@ -33,7 +33,7 @@ func TestCodes(t *testing.T) {
 		if !regexp.MustCompile(`^DISK-[0-9]{4}$`).MatchString(p.Code) || issued[p.Code] != p.Slug {
 			t.Errorf("%s %s: codes.golden has %q", p.Code, p.Slug, issued[p.Code])
 		}
-		if p.Title == "" || p.Explain == "" || p.Source == "" {
+		if p.Title == "" || p.Explain == "" || p.Source == "" || p.Cause == "" || p.Elsewhere == "" {
 			t.Errorf("%s: it explains nothing", p.Code)
 		}
 		delete(issued, p.Code)

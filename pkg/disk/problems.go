@@ -11,7 +11,9 @@ const slugMismatch = "type-mismatch"
 
 // Problems is the catalogue of partition tables. Codes are permanent: rows are
 // added at the end of their block's numbers and never change meaning.
-func Problems() []vol.Problem { return append(gptProblems(), partitionProblems()...) }
+func Problems() []vol.Problem {
+	return vol.Describe(append(gptProblems(), partitionProblems()...), causes(), elsewhere())
+}
 
 // The two copies of a GPT: DISK-0001 …
 func gptProblems() []vol.Problem {
