@@ -34,6 +34,11 @@ type app struct {
 	quiet   bool
 	verbose bool
 	code    int // exit code so far: bits are only added
+
+	partName string // --partition-label
+	maxSize  int64  // --max-size, in bytes; 0: not given
+	columns  int    // width of standard output; 0 where it is no terminal
+	board    *meter // where several works run at once: shows all of them
 }
 
 // newApp is an app on the outside world.
@@ -43,6 +48,7 @@ func newApp(drivers []*vol.Driver, stdin io.Reader, stdout, stderr io.Writer) *a
 		in:      stdin, out: bufio.NewWriter(stdout), errw: stderr,
 		getenv: os.Getenv, now: time.Now, terminal: isTerminal,
 		colours: isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		columns: columnsOf(stdout),
 	}
 }
 
@@ -54,6 +60,11 @@ func isTerminal(v any) bool {
 
 // run carries out a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	if len(args) > 0 {
+		if t := toolNamed(args[0]); t != nil {
+			return a.runTool(ctx, t, args)
+		}
+	}
 	a.json = wantsJSON(args)
 	c := a.cli()
 	if err := c.RunContext(ctx, arrange(args, c.Flags, c.Commands)); err != nil {
@@ -91,6 +102,7 @@ func (a *app) cli() *cli.App {
 	for _, c := range commands {
 		c.Flags = append(c.Flags, a.commonFlags()...)
 		c.OnUsageError = a.badUsage
+		c.CustomHelpTemplate = cli.CommandHelpTemplate + helpExamples(c.Name)
 		c.HideHelpCommand = true // else an image called "help" could not be named
 		c.Action = a.action(c.Name, c.Action)
 	}
@@ -142,6 +154,9 @@ func (a *app) action(name string, fn cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		a.command = name
 		a.json, a.quiet, a.verbose = c.Bool("json"), c.Bool("quiet"), c.Bool("verbose")
+		if err := a.readImageFlags(c); err != nil {
+			return err
+		}
 		return fn(c)
 	}
 }
@@ -167,7 +182,7 @@ func (a *app) unknown(name string) {
 	if !a.json {
 		a.tell("Commands: %s\n", strings.Join(commandNames(a.commands()), ", "))
 	}
-	a.fail("", usagef("there is no command %q; see fatkit --help", name))
+	a.fail("", usagef("there is no command %q%s; see fatkit --help", name, didYouMean(name, commandNames(a.commands()))))
 }
 
 // usage prints the help of the program to standard error.
@@ -181,16 +196,16 @@ func (a *app) usage(c *cli.Context) {
 // badUsage is called with what the cli package has against the flags.
 func (a *app) badUsage(c *cli.Context, err error, sub bool) error {
 	if sub {
-		return usagef("%s: %v; see fatkit %s --help", c.Command.Name, err, c.Command.Name)
+		return usagef("%s: %v%s; see fatkit %s --help", c.Command.Name, err, nearFlag(err, c.Command.Flags), c.Command.Name)
 	}
-	return usagef("%v; see fatkit --help", err)
+	return usagef("%v%s; see fatkit --help", err, nearFlag(err, c.App.Flags))
 }
 
 // fail prints an error and adds its exit code. image may be "".
 func (a *app) fail(image string, err error) {
 	kind, code := classify(err)
 	a.code |= code
-	text := explainError(err)
+	text := explainError(err) + a.nearFile(image, err)
 	if a.json {
 		a.printJSON(newErrorDoc(kind, text, image))
 		return

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"io"
-	"maps"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -32,30 +29,32 @@ type checkOptions struct {
 	noReplay bool   // of a log that a mount would replay
 	discard  bool   // give it up
 	dryRun   bool
-	workers  int
+	workers  int           // for all images and volumes together
+	images   int           // how many there are
+	slots    chan struct{} // one for each volume that may be checked at once
 	undo     undoFlags
-	progress io.Writer // -C: for fsck(8)
+	progress *fsckProgress // -C: for fsck(8)
 	report   reporter
+}
+
+// ready are the options with all that a check of one image needs.
+func (o *checkOptions) ready() *checkOptions {
+	if o.slots != nil {
+		return o
+	}
+	r := *o
+	if r.workers == 0 {
+		r.workers = runtime.GOMAXPROCS(0)
+	}
+	r.images, r.slots = 1, make(chan struct{}, r.workers)
+	if r.mode == modeAsk {
+		r.slots = make(chan struct{}, 1) // one question at a time
+	}
+	return &r
 }
 
 // writes reports whether the check may change the image.
 func (o *checkOptions) writes() bool { return o.mode != modeReport && !o.dryRun }
-
-// reporter prints what a check found, in one format.
-type reporter interface {
-	// Image is told of an image when all is known of it.
-	Image(d *checkDoc)
-	// Failed is told of an image that could not be checked at all.
-	Failed(image string, err error)
-}
-
-// reporters are the formats that --report takes.
-func (a *app) reporters() map[string]reporter {
-	return map[string]reporter{"text": textReporter{a}, "json": jsonReporter{a}}
-}
-
-// reportNames are their names, in order.
-func (a *app) reportNames() []string { return slices.Sorted(maps.Keys(a.reporters())) }
 
 func (a *app) checkCommand() *cli.Command {
 	return &cli.Command{
@@ -70,15 +69,15 @@ func (a *app) checkCommand() *cli.Command {
 			toggle("repair what can be repaired without losing anything", "p", "a"),
 			toggle("repair all", "y"),
 			toggle("ask about each repair", "r"),
-			&cli.StringFlag{Name: "report", Value: "text", Usage: "print as `FORMAT`: " + strings.Join(a.reportNames(), ", ")},
+			&cli.StringFlag{Name: "report", Value: "text", Usage: "print as `FORMAT`: " + strings.Join(reportNames(), ", ")},
 			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "exit 4 when something of this `SEVERITY` is left: info, warning, error"},
 			&cli.StringFlag{Name: "orphans", Usage: "what becomes of clusters that no file owns, with -p, -y or -r: report, free or rescue, as `WHAT`", DefaultText: "as -p, -y, -r say"},
 			toggle("leave a log that has to be replayed (F2FS), and all that rests on it", "no-replay"),
 			toggle("give up a log that has to be replayed (F2FS), and what was synced since, with -p, -y or -r", "discard-log"),
 			toggle("repair in memory, print what would be written, write nothing", "dry-run"),
-			&cli.IntFlag{Name: "j", Usage: "use `N` processors", DefaultText: "all"},
+			&cli.IntFlag{Name: "j", Usage: "use `N` processors, over images and partitions and in each", DefaultText: "all"},
 			&cli.IntFlag{Name: "C", Usage: "write progress for fsck(8) to the file descriptor `FD`", DefaultText: "none"},
-		}, undoFlagList()...),
+		}, append(readFlags(), undoFlagList()...)...),
 		Action: a.check,
 	}
 }
@@ -92,26 +91,38 @@ func (a *app) check(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(images) > 1 && o.undo.file != "" {
+	if images = expand(images); len(images) > 1 && o.undo.file != "" {
 		return usagef("--undo names the log of one image, not of %d", len(images))
 	}
-	for _, name := range images {
-		doc, err := a.checkImage(c.Context, name, o)
-		if err != nil {
-			o.report.Failed(name, err)
-		} else {
-			a.code |= doc.Exit
-			o.report.Image(doc)
-		}
-		if cancelled(c.Context) {
-			break
-		}
+	o = o.ready()
+	o.images = len(images)
+	type outcome struct {
+		doc *checkDoc
+		err error
 	}
+	eachImage(a, images, cap(o.slots), func(a *app, image string) outcome {
+		doc, err := a.checkImage(c.Context, image, o)
+		return outcome{doc, err}
+	}, func(image string, r outcome) bool {
+		if r.err != nil {
+			_, code := classify(r.err)
+			a.code |= code
+			o.report.Failed(image, r.err)
+		} else {
+			a.code |= r.doc.Exit
+			o.report.Image(r.doc)
+		}
+		return !cancelled(c.Context)
+	})
+	o.report.End(a.code)
 	return nil
 }
 
 func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
-	o := &checkOptions{dryRun: c.Bool("dry-run"), noReplay: c.Bool("no-replay"), discard: c.Bool("discard-log"), workers: min(c.Int("j"), runtime.NumCPU())}
+	o := &checkOptions{dryRun: c.Bool("dry-run"), noReplay: c.Bool("no-replay"), discard: c.Bool("discard-log"), workers: runtime.GOMAXPROCS(0)}
+	if c.IsSet("j") {
+		o.workers = min(c.Int("j"), runtime.NumCPU())
+	}
 	var err error
 	if o.mode, err = readMode(c); err != nil {
 		return nil, err
@@ -149,17 +160,17 @@ func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
 
 // readReport settles the format; --json is short for --report json.
 func (a *app) readReport(c *cli.Context, o *checkOptions) error {
-	name, err := oneOf(c, "report", a.reportNames()...)
+	name, err := oneOf(c, "report", reportNames()...)
 	if err != nil {
 		return err
 	}
-	if a.json && c.IsSet("report") && name != "json" {
+	if a.json && c.IsSet("report") && name != reportJSON {
 		return usagef("--json and --report %s contradict each other", name)
 	}
-	if a.json = a.json || name == "json"; a.json {
-		name = "json"
+	if a.json = a.json || name == reportJSON; a.json {
+		name = reportJSON
 	}
-	o.report = a.reporters()[name]
+	o.report = a.newReporter(name, o)
 	return nil
 }
 
@@ -190,7 +201,7 @@ func readSeverity(c *cli.Context) (vol.Severity, error) {
 // readProgress opens the file descriptor that fsck(8) wants progress on. 0 asks
 // for a bar of our own, as it does of e2fsck, and we draw one anyway; a negative
 // one asks for nothing.
-func readProgress(c *cli.Context) (io.Writer, error) {
+func readProgress(c *cli.Context) (*fsckProgress, error) {
 	fd := c.Int("C")
 	if fd <= 0 {
 		return nil, nil
@@ -201,15 +212,15 @@ func readProgress(c *cli.Context) (io.Writer, error) {
 	if _, err := f.Stat(); err != nil {
 		return nil, usagef("-C %d: %v", fd, err)
 	}
-	return f, nil
+	return &fsckProgress{w: f}, nil
 }
 
 // decider picks the repairs that the options ask for.
-func (o *checkOptions) decider(ctx context.Context, a *app, m *meter) vol.Decider {
+func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 	if o.mode == modeReport {
 		return nil
 	}
-	ask := &asker{app: a, meter: m}
+	ask := &asker{app: a, meter: a.board}
 	return func(f *vol.Finding) int {
 		offered := f.Offered()
 		if f.Slug == orphanSlug && o.orphans != "" {

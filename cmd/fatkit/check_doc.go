@@ -20,6 +20,7 @@ type checkDoc struct {
 	Exit    int          `json:"exit"`
 	DryRun  bool         `json:"dry_run,omitempty"`
 	Writes  []byteRange  `json:"writes,omitempty"` // with --dry-run: what would be written
+	Table   *tableDoc    `json:"table,omitempty"`  // of a whole disk
 	Volumes []*volumeDoc `json:"volumes"`
 
 	mode checkMode
@@ -44,6 +45,8 @@ type findingDoc struct {
 	Slug     string `json:"slug"`
 	Severity string `json:"severity"`
 	Message  string `json:"message"`
+	// Partition is the one that a finding of a partition table is about.
+	Partition int `json:"partition,omitempty"`
 	locationDoc
 	Related     []locationDoc `json:"related,omitempty"`
 	Repairs     []repairDoc   `json:"repairs"`
@@ -85,8 +88,20 @@ func newCheckDoc(image string, mode checkMode) *checkDoc {
 
 func (d *checkDoc) add(v *volumeDoc) { d.Volumes = append(d.Volumes, v) }
 
+// findings counts all of them.
+func (d *checkDoc) findings() int {
+	n := 0
+	if d.Table != nil {
+		n = len(d.Table.Findings)
+	}
+	for _, v := range d.Volumes {
+		n += len(v.Findings)
+	}
+	return n
+}
+
 func skippedVolume(r region) *volumeDoc {
-	return &volumeDoc{volumeHead: head(r, vol.Info{}), Verdict: verdictSkipped,
+	return &volumeDoc{volumeHead: head(r, vol.Info{Type: r.other.kind}), Verdict: verdictSkipped,
 		Reason: r.unknown(), Findings: []findingDoc{}}
 }
 
@@ -168,6 +183,9 @@ func (d *checkDoc) settle() {
 	codes := map[string]int{verdictCorrected: exitCorrected, verdictUncorrected: exitLeft, verdictUnreadable: exitFailed}
 	for _, v := range d.Volumes {
 		d.Exit |= codes[v.Verdict]
+	}
+	if d.Table != nil {
+		d.Exit |= codes[d.Table.Verdict]
 	}
 }
 

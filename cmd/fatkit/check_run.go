@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"sync"
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -20,16 +20,20 @@ type checkRun struct {
 	txn  *dev.Txn // nil where nothing is repaired
 	many bool     // the image has several volumes
 	doc  *checkDoc
+
+	workers int        // for each volume
+	commits sync.Mutex // of volumes into txn
 }
 
 // checkImage checks all volumes of an image and commits the repairs that hold.
 // An error means that nothing could be checked, or nothing was written.
 func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *checkDoc, err error) {
-	im, err := a.open(name, dev.OpenOptions{Write: o.writes()})
+	im, err := a.open(ctx, name, dev.OpenOptions{Write: o.writes()})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
+	o = o.ready()
 	r := &checkRun{a: a, o: o, im: im, doc: newCheckDoc(name, o.mode)}
 	if r.j, err = a.settle(ctx, im, o.undo, o.writes(), false); err != nil {
 		return nil, err
@@ -38,15 +42,12 @@ func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *
 	if err != nil {
 		return nil, err
 	}
-	if o.mode != modeReport {
+	if r.doc.Table = newTableDoc(im.table, regions, o.failOn); o.mode != modeReport {
 		r.txn = dev.Begin(im.file)
 		defer r.txn.Rollback()
 	}
-	r.many = len(regions) > 1
-	for _, rg := range regions {
-		if err := r.volume(ctx, rg); err != nil {
-			return nil, err
-		}
+	if err := r.volumes(ctx, regions); err != nil {
+		return nil, err
 	}
 	if err := r.finish(ctx); err != nil {
 		return nil, err
@@ -55,30 +56,81 @@ func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *
 	return r.doc, nil
 }
 
-// volume checks one volume and adds it to the document. A volume that cannot
-// be read does not keep us from the others, but a cancelled check is none.
-func (r *checkRun) volume(ctx context.Context, rg region) error {
+// maxShared is how many partitions that share bytes with others are looked into:
+// a disk can have thousands of partitions that are all the same bytes.
+const maxShared = 64
+
+// volumes checks all regions, as many at once as there are slots, and adds them
+// to the document in order. On a disk that turns one at a time is faster.
+func (r *checkRun) volumes(ctx context.Context, regions []region) (err error) {
+	r.many = len(regions) > 1
+	limit := cap(r.o.slots)
+	if lim := r.im.file.Limits(); lim.Rotational && r.im.file.IsBlock() {
+		limit = 1
+	}
+	r.workers = share(r.o.workers, r.o.images*min(limit, len(regions)))
+	shared := 0
+	for i := range regions {
+		if rg := &regions[i]; rg.drv != nil && rg.hold != "" {
+			if shared++; shared > maxShared {
+				rg.drv = nil
+				rg.other.name = "a " + rg.id.Type + " file system, and is not looked into: " + rg.hold
+			}
+		}
+	}
+	board := r.a.newMeter("checking")
+	board.parts, board.read = len(regions), r.im.file.BytesRead
+	r.a.board = board
+	defer func() {
+		board.finish()
+		board.clear()
+		r.a.board = board.whole
+	}()
+	type outcome struct {
+		doc *volumeDoc
+		err error
+	}
+	inOrder(len(regions), limit, func(i int) outcome {
+		r.o.slots <- struct{}{}
+		defer func() { <-r.o.slots }()
+		doc, err := r.volume(ctx, regions[i])
+		return outcome{doc, err}
+	}, func(_ int, v outcome) bool {
+		if err = v.err; err == nil {
+			r.doc.add(v.doc)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// volume checks one volume. A volume that cannot be read does not keep us from
+// the others, but a cancelled check is none.
+func (r *checkRun) volume(ctx context.Context, rg region) (*volumeDoc, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("check: %w", err)
+	}
 	if rg.drv == nil {
-		r.doc.add(skippedVolume(rg))
-		return nil
+		return skippedVolume(rg), nil
 	}
 	start := time.Now()
 	res, err := r.fsck(ctx, rg)
 	if cancelled(ctx) {
-		return fmt.Errorf("check: %w", ctx.Err())
+		return nil, fmt.Errorf("check: %w", ctx.Err())
 	}
 	var half *halfStaged
 	if errors.As(err, &half) {
-		return err
+		return nil, err
 	}
 	if err != nil {
-		r.doc.add(unreadableVolume(rg, err))
-		return nil
+		return unreadableVolume(rg, err), nil
 	}
 	v := newVolumeDoc(rg, res, r.o)
 	v.Stats.Seconds = time.Since(start).Seconds()
-	r.doc.add(v)
-	return nil
+	if rg.hold != "" && r.txn != nil {
+		v.Reason = "nothing is repaired in it: " + rg.hold
+	}
+	return v, nil
 }
 
 // fsck runs the check on a device that fits: the image itself where nothing is
@@ -86,10 +138,10 @@ func (r *checkRun) volume(ctx context.Context, rg region) error {
 // its own, so that it can be taken back without the others.
 func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 	m := r.a.newMeter("checking")
-	defer m.clear()
-	o := vol.CheckOptions{Workers: r.o.workers, NoReplay: r.o.noReplay, DiscardLog: r.o.discard}
+	defer m.finish()
+	o := vol.CheckOptions{Workers: r.workers, NoReplay: r.o.noReplay, DiscardLog: r.o.discard}
 	sink := &checkSink{meter: m, fd: r.o.progress, image: rg.name(r.im.arg)}
-	if r.txn == nil {
+	if r.txn == nil || rg.hold != "" {
 		d, err := rg.volume(r.im.file)
 		if err != nil {
 			return nil, err
@@ -106,7 +158,7 @@ func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 		defer txn.Rollback()
 		d = txn
 	}
-	res, err := vol.Fsck(ctx, d, rg.drv, o, r.o.decider(ctx, r.a, m), sink)
+	res, err := vol.Fsck(ctx, d, rg.drv, o, r.o.decider(ctx, r.a), sink)
 	if err != nil {
 		txn.Rollback()
 		return nil, err
@@ -114,6 +166,8 @@ func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 	if unproven(res); res.Unproven != nil {
 		txn.Rollback()
 	} else if r.many {
+		r.commits.Lock()
+		defer r.commits.Unlock()
 		if _, err := txn.Commit(ctx, dev.CommitOptions{}); err != nil {
 			return nil, &halfStaged{err}
 		}
@@ -165,14 +219,20 @@ func (r *checkRun) finish(ctx context.Context) error {
 // checkSink passes progress on.
 type checkSink struct {
 	meter *meter
-	fd    io.Writer // nil: none
+	fd    *fsckProgress // nil: none
 	image string
-	round int
-	pass  int
-	said  int64 // thousandths of the pass that fd was last told
+
+	round, pass, passes int
+	said                int64 // thousandths of the pass that fd was last told
 }
 
-var _ vol.Sink = (*checkSink)(nil)
+var (
+	_ vol.Sink        = (*checkSink)(nil)
+	_ vol.PassCounter = (*checkSink)(nil)
+)
+
+// Passes says how many passes the next round has.
+func (s *checkSink) Passes(n int) { s.passes = n }
 
 // Pass begins a pass.
 func (s *checkSink) Pass(name string, round int) {
@@ -180,20 +240,22 @@ func (s *checkSink) Pass(name string, round int) {
 		s.round, s.pass = round, 1
 	}
 	s.said = -1
-	s.meter.step("checking " + name)
+	s.meter.begin(s.image+": "+name, s.pass, s.passes)
 	s.Progress(0, 1)
 }
 
-// Progress is in the words of e2fsck -C: pass, done, total, device. That
-// nobody listens any more is no reason to stop.
+// Progress of the pass.
 func (s *checkSink) Progress(done, total int64) {
+	if total <= 0 {
+		return
+	}
 	s.meter.update(done, total)
-	if s.fd == nil || total <= 0 {
+	if s.fd == nil {
 		return
 	}
 	if part := done * 1000 / total; part != s.said {
 		s.said = part
-		_, _ = fmt.Fprintf(s.fd, "%d %d %d %s\n", s.pass, done, total, s.image)
+		s.fd.tell(s.image, s.pass, s.passes, done, total)
 	}
 }
 

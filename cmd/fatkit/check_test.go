@@ -68,7 +68,7 @@ func TestCheckModes(t *testing.T) {
 func TestCheckUsage(t *testing.T) {
 	f := newFake(t)
 	for _, args := range []string{
-		"", "-n -y IMAGE", "-p -y IMAGE", "-y -r IMAGE", "-a -y IMAGE", "--report sarif IMAGE", "--json --report text IMAGE",
+		"", "-n -y IMAGE", "-p -y IMAGE", "-y -r IMAGE", "-a -y IMAGE", "--report html IMAGE", "--json --report text IMAGE",
 		"--fail-on bad IMAGE", "--orphans maybe -y IMAGE", "--orphans free IMAGE", "--discard-log IMAGE", "-y --no-replay --discard-log IMAGE", "-n --orphans rescue IMAGE",
 		"-r IMAGE", "-j 0 IMAGE", "-j x IMAGE", "-C 987 IMAGE", "--undo x IMAGE", "--keep-undo IMAGE", "-y --undo x IMAGE IMAGE",
 		"-y --undo= IMAGE", "--bogus IMAGE", "--size 5 IMAGE",
@@ -91,9 +91,9 @@ func TestCheckSeveralImagesORs(t *testing.T) {
 	}
 }
 
-// disk makes an MBR disk: the volumes, each in a partition of its own, and one
+// twoPartitions makes an MBR disk: the volumes, each in a partition of its own, and one
 // more partition that nobody knows.
-func disk(t *testing.T, volumes ...[]byte) *fake {
+func twoPartitions(t *testing.T, volumes ...[]byte) *fake {
 	f := newFake(t)
 	const start, sectors = 64, fakeSize / 512
 	b := make([]byte, (start+sectors*(len(volumes)+1))*512)
@@ -112,7 +112,7 @@ func disk(t *testing.T, volumes ...[]byte) *fake {
 }
 
 func TestCheckDisk(t *testing.T) {
-	f := disk(t, fakeVolumeBytes(pSafe), fakeVolumeBytes(pSafe, pStubborn), fakeVolumeBytes())
+	f := twoPartitions(t, fakeVolumeBytes(pSafe), fakeVolumeBytes(pSafe, pStubborn), fakeVolumeBytes())
 	first, second := 64*512+fakeProblems, 64*512+fakeSize+fakeProblems
 	got := f.run("check", "-y", "--json", "IMAGE")
 	got.want(t, exitCorrected|exitLeft, `"partition":1,"offset":32768`, `"verdict":"corrected"`, `"verdict":"uncorrected"`,
@@ -138,7 +138,7 @@ func TestCheckDisk(t *testing.T) {
 }
 
 func TestCheckDiskOfStrangers(t *testing.T) {
-	f := disk(t)
+	f := twoPartitions(t)
 	f.run("check", "IMAGE").want(t, 0, "card.img:1: skipped")
 	f.run("mount-scan", "IMAGE").want(t, 8, "skipped")
 	f.run("prealloc", "-l", "1", "IMAGE", "x").want(t, 8, "1 partition, of no type")
@@ -222,7 +222,7 @@ func TestGolden(t *testing.T) {
 		{"check.json", damaged, "check --json IMAGE"},
 		{"check-repaired.json", damaged, "check -p --json IMAGE"},
 		{"check-dry-run.json", damaged, "check -y --dry-run --json IMAGE"},
-		{"check-disk.json", func(t *testing.T) *fake { return disk(t, fakeVolumeBytes()) }, "check --json IMAGE"},
+		{"check-disk.json", func(t *testing.T) *fake { return twoPartitions(t, fakeVolumeBytes()) }, "check --json IMAGE"},
 		{"check-unreadable.json", fakeAt(pIO), "check --json IMAGE"},
 		{"check.txt", damaged, "check IMAGE"},
 		{"check-repaired.txt", damaged, "check -y -v IMAGE"},

@@ -186,11 +186,11 @@ func TestMeter(t *testing.T) {
 	}
 	m.start = m.start.Add(-2 * patience)
 	m.update(1, 2)
-	m.step("still working")
+	m.begin("still working", 2, 2)
 	m.update(2, 2)
 	m.update(5, 0)
 	m.clear()
-	if !strings.Contains(w.String(), "working") || !strings.Contains(w.String(), "50%") {
+	if !strings.Contains(w.String(), "working") || !strings.Contains(w.String(), "50%") || !strings.Contains(w.String(), "1s left") {
 		t.Errorf("%q", w.String())
 	}
 	for _, quiet := range []func(){func() { a.quiet = true }, func() { a.quiet, a.json = false, true }, func() { a.json, a.terminal = false, func(any) bool { return false } }} {

@@ -13,26 +13,34 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// docsCommand writes the manual pages, from what the program itself says of its
-// commands and problems. It is for those who build fatkit, so it is hidden.
+// docsCommand writes the manual pages and the completions of shells, from what the
+// program itself says of its commands and problems. It is for those who build
+// fatkit, so it is hidden.
 func (a *app) docsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "docs",
-		Usage:     "write the manual pages to a directory",
-		ArgsUsage: "man DIR",
+		Usage:     "write the manual pages or the completions to a directory",
+		ArgsUsage: "man|completions DIR",
 		Hidden:    true,
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 2 || c.Args().First() != "man" {
-				return usagef("docs wants \"man\" and a directory")
+			files, ours := a.manPages, "fatkit*.[78]"
+			switch {
+			case c.NArg() != 2:
+				return usagef("docs wants \"man\" or \"completions\", and a directory")
+			case c.Args().First() == "completions":
+				files, ours = a.completionFiles, "*fatkit*"
+			case c.Args().First() != "man":
+				return usagef("docs: there is no %q, but man and completions", c.Args().First())
 			}
-			return writePages(c.Args().Get(1), a.manPages())
+			return writeDocs(c.Args().Get(1), ours, files())
 		},
 	}
 }
 
-// writePages writes pages by name and removes pages that are none any more.
-func writePages(dir string, pages map[string]string) error {
-	old, err := filepath.Glob(filepath.Join(dir, "fatkit*.[78]"))
+// writeDocs writes files by name and removes those that are ours by the pattern and
+// that there is nothing for any more.
+func writeDocs(dir, ours string, pages map[string]string) error {
+	old, err := filepath.Glob(filepath.Join(dir, ours))
 	if err != nil {
 		return err
 	}
@@ -54,7 +62,7 @@ func writePages(dir string, pages map[string]string) error {
 // manPages are all manual pages by file name.
 func (a *app) manPages() map[string]string {
 	top := a.cli()
-	pages := map[string]string{"fatkit.8": mainPage(top), "fatkit-problems.7": problemsPage(a.drivers)}
+	pages := map[string]string{"fatkit.8": mainPage(top), "fatkit-problems.7": problemsPage(a.catalogues())}
 	for _, c := range visible(top) {
 		pages["fatkit-"+c.Name+".8"] = commandPage(c)
 	}
@@ -269,13 +277,13 @@ func (p *page) seeAlso(names ...string) {
 }
 
 // problemsPage is fatkit-problems(7): the catalogues.
-func problemsPage(drivers []*vol.Driver) string {
+func problemsPage(catalogues []catalogue) string {
 	p := newPage("fatkit-problems", 7)
 	p.section("NAME", "fatkit-problems - what fatkit check finds, and how it repairs it")
 	p.section("DESCRIPTION", problemsText())
-	for _, d := range drivers {
-		p.macro("SH", d.Name)
-		problems := slices.Clone(d.Problems)
+	for _, c := range catalogues {
+		p.macro("SH", c.name)
+		problems := slices.Clone(c.problems)
 		slices.SortFunc(problems, func(a, b vol.Problem) int { return strings.Compare(a.Code, b.Code) })
 		for _, row := range problems {
 			p.problem(row)
@@ -291,12 +299,24 @@ func (p *page) problem(row vol.Problem) {
 	if row.Explain != "" {
 		p.text(row.Explain)
 	}
+	if row.Cause != "" {
+		p.macro("PP")
+		p.text("How it comes about: " + row.Cause)
+	}
 	for _, r := range row.Repairs {
 		p.item("repair "+bold(r.Name), capital(r.Title)+lossWords(r.Loss.String())+".")
 	}
 	if len(row.Repairs) == 0 {
 		p.macro("PP")
 		p.text("There is no repair.")
+	}
+	if row.Elsewhere != "" {
+		p.macro("PP")
+		p.text("Elsewhere: " + row.Elsewhere)
+	}
+	if row.Source != "" {
+		p.macro("PP")
+		p.text("Source: " + row.Source + ".")
 	}
 }
 

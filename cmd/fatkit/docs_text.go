@@ -34,14 +34,16 @@ func mainSections() []manSection {
   card.img:2    partition 2: the GPT entry, 1 to 4 of an MBR, 5 and up for logical ones
   card.img@@1M  the volume at that byte; the suffix S counts sectors of 512 bytes
 
+--partition-label takes a partition of a GPT by its name. Where sectors of a disk have 4096 bytes the table is found all the same. A pattern that no shell expanded, as 'out/*.img' in quotes, stands for what it matches.
+
 A file whose name really is card.img:2 wins. Of a whole disk check and mount-scan handle every partition; prealloc and zero use the one volume of a known type, and stop if there are several.
 
 A block device that is mounted or held, and an image that backs a loop device, are refused for writing. So is an image that another fatkit is writing.`},
 		{"SIZES", `512, 64K, 1.5G and 2T are powers of two, 10MB is a power of ten.`},
-		{"JSON", `With --json one JSON document goes to standard output, for several images one a line. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too: {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}. All offsets and lengths are bytes from the start of the image, unless their name says otherwise.`},
+		{"JSON", `With --json one JSON document goes to standard output, for several images one a line. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too: {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}. All offsets and lengths are bytes from the start of the image, unless their name says otherwise. JSON schemas of all documents are in docs/schema of the source.`},
 		{"ENVIRONMENT", `SOURCE_DATE_EPOCH, in seconds since 1970, is the time that is written to volumes, and seeds every id that is not given: the same command then gives the same bytes.
 
-NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set. TMPDIR is where changes of more than 64 MiB are staged until they are written.`},
+NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set. TMPDIR is where changes of more than 64 MiB are staged until they are written, and where compressed images are unpacked to.`},
 		{"FILES", `IMAGE.fatkit-undo is the undo log of a run that is under way, was interrupted, or was told to keep it. One that --undo put elsewhere is found by commands that are given the same --undo, and by no other.`},
 		{"EXAMPLES", `Make a card, reserve a contiguous file on it, and check it:
 
@@ -54,7 +56,9 @@ NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block dev
 func problemsText() string {
 	return `Each problem has a code, which is permanent, a name, which "fatkit check --json" calls slug, and a severity. An error is a structure that is wrong, or data at risk; a warning is legal but suspicious; an info is worth knowing.
 
-The first repair that is possible is what "fatkit check -y" does about errors and warnings. "fatkit check -p" does the first one that loses nothing; where in brackets something may be lost, it is left to -y and -r.`
+The first repair that is possible is what "fatkit check -y" does about errors and warnings. "fatkit check -p" does the first one that loses nothing; where in brackets something may be lost, it is left to -y and -r.
+
+"Elsewhere" is what others do: fsck.fat of dosfstools 4.2, fsck.exfat of exfatprogs 1.4.2, fsck.f2fs of f2fs-tools 1.16, Linux 6.1, and others where they are named. Most of it was tried on images with the one fault. "Source" is the rule that is broken; where documents stand in brackets: [FAT] is Microsoft's FAT specification, [exFAT] that of exFAT, [Linux] the kernel's documentation and behaviour.`
 }
 
 // commandWords are what a manual page says beyond what --help does.
@@ -66,25 +70,9 @@ type commandWords struct {
 // manWords are the words on a command.
 func manWords(command string) commandWords {
 	return map[string]commandWords{
-		"format": {
-			description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
-
-Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
-
-Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
-			examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
-
-  fatkit format -t fat32 -s 64G -L CARD card.img
-  fatkit format -t fat32 -L ESP disk.img:1
-  fatkit format -t fat -s 1440K floppy.img
-
-What it would look like, without writing it:
-
-  fatkit format -t fat32 -s 64G --dry-run card.img`,
-			also: []string{"mkfs(8)", "mkfs.fat(8)"},
-		},
+		"format": formatWords(),
 		"check": {
-			description: `Findings are printed with their code, path and place; fatkit-problems(7) and "fatkit explain" say what the codes mean. A repair is written only if the repaired volume, checked again in memory, shows no error that was not there before or was not left on purpose.`,
+			description: `Findings are printed with their code, path and place; fatkit-problems(7) and "fatkit explain" say what the codes mean. A repair is written only if the repaired volume, checked again in memory, shows no error that was not there before or was not left on purpose.` + "\n\n" + checkWords(),
 			examples: `In a script, before mounting:
 
   fatkit check -p card.img || [ $? -eq 1 ] || exit 1
@@ -92,7 +80,11 @@ What it would look like, without writing it:
 What would be repaired, and what is wrong, as data:
 
   fatkit check -y --dry-run card.img
-  fatkit check --json card.img | jq -r '.volumes[].findings[].code'`,
+  fatkit check --json card.img | jq -r '.volumes[].findings[].code'
+
+Every image of a build, for code scanning:
+
+  fatkit check --report sarif 'c*.img' disk.img >fatkit.sarif`,
 			also: []string{"fatkit-problems(7)", "fatkit-undo(8)", "fsck(8)"},
 		},
 		"prealloc": {
@@ -126,10 +118,52 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
 			examples: `  fatkit check -y --keep-undo card.img
   fatkit undo card.img`,
 		},
+		"version": {
+			examples: `  fatkit version
+  fatkit version --json | jq -r .commit`,
+		},
 		"explain": {
 			examples: `  fatkit explain FAT-0012
   fatkit explain cross-linked`,
 			also: []string{"fatkit-problems(7)"},
 		},
 	}[command]
+}
+
+// checkWords are what fatkit-check(8) says of disks, compressed images and reports.
+func checkWords() string {
+	return `Of a whole disk all partitions are checked, and the partition table: its findings have codes DISK-..., and in JSON stand under "table". fatkit does not change tables. Partitions of other types, and such that are not formatted, are skipped. Nothing is repaired in a partition that shares bytes with another or goes past the end of the disk.
+
+An image that is compressed with gzip, zstd or xz is recognised by its first bytes, and unpacked into a file without a name in TMPDIR, its zeros as holes; it can be checked, and not repaired. What is larger than --max-size, or leaves less than 64 MiB free there, is refused, and so are xz and zstd streams that ask for more than 128 MiB of memory.
+
+--report json prints a document for each image; jsonl a line for each finding, then one for the image, and at last one that sums up; sarif a log of SARIF 2.1.0 with byte regions and fingerprints that do not depend on where the partition lies; junit a suite for each volume, in which a code fails as --fail-on says; github the workflow commands that make annotations. On a terminal the text report is broken to its width; in a pipe it has a line for each finding.
+
+-C writes lines of pass, done, total and device, as e2fsck does, on the scale of e2fsck's five passes.`
+}
+
+// formatWords are the words on format.
+func formatWords() commandWords {
+	return commandWords{
+		description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
+
+Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
+
+With --table the image is a disk of one partition, which begins and ends at a multiple of 1 MiB. The table counts in the sectors of the device; an image file has none of its own, so there --sector-size says which disk it is of. Its ids follow SOURCE_DATE_EPOCH as all others do.
+
+Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
+		examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
+
+  fatkit format -t fat32 -s 64G -L CARD card.img
+  fatkit format -t fat32 -L ESP disk.img:1
+  fatkit format -t fat -s 1440K floppy.img
+
+A whole disk with a GPT and one partition:
+
+  fatkit format -t exfat -s 64G --table gpt -L CARD card.img
+
+What it would look like, without writing it:
+
+  fatkit format -t fat32 -s 64G --dry-run card.img`,
+		also: []string{"mkfs(8)", "mkfs.fat(8)"},
+	}
 }

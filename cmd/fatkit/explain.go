@@ -15,13 +15,15 @@ type explainDoc struct {
 }
 
 type problemDoc struct {
-	Code     string      `json:"code"`
-	Slug     string      `json:"slug"`
-	Severity string      `json:"severity"`
-	Title    string      `json:"title"`
-	Explain  string      `json:"explain"`
-	Source   string      `json:"source"`
-	Repairs  []repairDoc `json:"repairs"`
+	Code      string      `json:"code"`
+	Slug      string      `json:"slug"`
+	Severity  string      `json:"severity"`
+	Title     string      `json:"title"`
+	Explain   string      `json:"explain"`
+	Cause     string      `json:"cause"` // how it comes about
+	Source    string      `json:"source"`
+	Repairs   []repairDoc `json:"repairs"`
+	Elsewhere string      `json:"elsewhere"` // what other tools and systems do with it
 }
 
 func (a *app) explainCommand() *cli.Command {
@@ -39,14 +41,14 @@ func (a *app) explain(c *cli.Context) error {
 	for _, code := range c.Args().Slice() {
 		found := a.problems(code)
 		if len(found) == 0 {
-			return usagef("there is no problem with the code or name %q; \"fatkit explain\" lists all", code)
+			return usagef("there is no problem with the code or name %q%s; \"fatkit explain\" lists all", code, a.nearProblem(code))
 		}
 		ps = append(ps, found...)
 	}
 	all := c.NArg() == 0
 	if all {
-		for _, d := range a.drivers {
-			ps = append(ps, d.Problems...)
+		for _, c := range a.catalogues() {
+			ps = append(ps, c.problems...)
 		}
 	}
 	switch {
@@ -67,14 +69,25 @@ func (a *app) explain(c *cli.Context) error {
 	return nil
 }
 
+// nearProblem asks about the code or name that may have been meant.
+func (a *app) nearProblem(code string) string {
+	var have []string
+	for _, d := range a.drivers {
+		for _, p := range d.Problems {
+			have = append(have, p.Code, p.Slug)
+		}
+	}
+	return didYouMean(code, have)
+}
+
 // problems are those with a code or name, in all catalogues: a name may stand
 // for the same thing in several.
 func (a *app) problems(code string) []vol.Problem {
 	var ps []vol.Problem
-	for _, d := range a.drivers {
-		if p := vol.Find(d.Problems, strings.ToUpper(code)); p != nil {
+	for _, c := range a.catalogues() {
+		if p := vol.Find(c.problems, strings.ToUpper(code)); p != nil {
 			ps = append(ps, *p)
-		} else if p := vol.Find(d.Problems, strings.ToLower(code)); p != nil {
+		} else if p := vol.Find(c.problems, strings.ToLower(code)); p != nil {
 			ps = append(ps, *p)
 		}
 	}
@@ -84,7 +97,7 @@ func (a *app) problems(code string) []vol.Problem {
 func newExplainDoc(ps []vol.Problem) explainDoc {
 	d := explainDoc{Schema: "fatkit.explain/1", Problems: []problemDoc{}}
 	for _, p := range ps {
-		out := problemDoc{p.Code, p.Slug, p.Severity.String(), p.Title, p.Explain, p.Source, []repairDoc{}}
+		out := problemDoc{p.Code, p.Slug, p.Severity.String(), p.Title, p.Explain, p.Cause, p.Source, []repairDoc{}, p.Elsewhere}
 		for _, r := range p.Repairs {
 			out.Repairs = append(out.Repairs, newRepairDoc(r))
 		}
@@ -98,16 +111,22 @@ func (a *app) printProblem(p vol.Problem) {
 	if p.Explain != "" {
 		a.printf("\n%s\n", wrap(p.Explain, 78))
 	}
-	if p.Source != "" && !a.quiet {
-		a.printf("\nSource: %s\n", p.Source)
+	if p.Cause != "" {
+		a.printf("\n%s\n", wrap("How it comes about: "+p.Cause, 78))
 	}
 	if len(p.Repairs) == 0 {
 		a.printf("\nfatkit has no repair for it.\n")
-		return
+	} else {
+		a.printf("\nRepairs, the first one preferred:\n")
 	}
-	a.printf("\nRepairs, the first one preferred:\n")
 	for _, r := range p.Repairs {
 		a.printf("  %-10s %s%s\n", r.Name, r.Title, lossWords(r.Loss.String()))
+	}
+	if p.Elsewhere != "" {
+		a.printf("\n%s\n", wrap("Elsewhere: "+p.Elsewhere, 78))
+	}
+	if p.Source != "" && !a.quiet {
+		a.printf("\nSource: %s\n", p.Source)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/fatkit/fatkit/pkg/disk"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -26,6 +27,13 @@ type formatRun struct {
 	dryRun bool
 	undo   undoFlags
 	opts   vol.FormatOptions
+
+	table    string       // --table
+	partName string       // --partition-label
+	block    bool         // it is a block device
+	layout   *disk.Layout // of the disk, with --table; set when it is planned
+	limit    int64        // bytes that the volume may take of what is there; 0: all
+	seeded   *uint64      // what ids that are not given are made of; nil: see seed
 }
 
 func (a *app) formatCommand() *cli.Command {
@@ -37,27 +45,29 @@ func (a *app) formatCommand() *cli.Command {
 		Description: "What is there already is written over only with --force, if it is anything that is known.\n" +
 			"With SOURCE_DATE_EPOCH in the environment the same command gives the same bytes.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "`TYPE` of the file system: " + strings.Join(a.types(), ", ")},
-			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE`, sparse"},
-			&cli.StringFlag{Name: "label", Aliases: []string{"L"}, Usage: "volume label"},
-			&cli.StringFlag{Name: "id", Aliases: []string{"i"}, Usage: "volume serial, as 1234-ABCD, or UUID"},
-			&cli.StringFlag{Name: "cluster-size", Aliases: []string{"c"}, Usage: "`SIZE` of a cluster", DefaultText: "by the type's tables"},
-			&cli.StringFlag{Name: "sector-size", Aliases: []string{"S"}, Usage: "`SIZE` of a sector, 512 to 4096", DefaultText: "the device's, 512 for a file"},
-			&cli.StringFlag{Name: "align", Usage: "put the data area on a multiple of `SIZE`", DefaultText: "by type and size"},
-			&cli.IntFlag{Name: "fats", Usage: "number of FATs", DefaultText: "2"},
-			&cli.Int64Flag{Name: "reserved-sectors", Usage: "sectors before the first FAT", DefaultText: "as the type wants"},
-			&cli.IntFlag{Name: "root-entries", Usage: "entries of the root directory of FAT12 and FAT16", DefaultText: "as the type wants"},
-			&cli.Int64Flag{Name: "hidden-sectors", Usage: "sectors before the volume, as its boot sector says", DefaultText: "as IMAGE says"},
+			&cli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "`TYPE` of the file system: " + strings.Join(a.types(), ", "), DefaultText: "none: it must be given"},
+			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE` in bytes, such as 64M, sparse", DefaultText: "IMAGE is there already"},
+			&cli.StringFlag{Name: "label", Aliases: []string{"L"}, Usage: "volume label `TEXT`", DefaultText: "none"},
+			&cli.StringFlag{Name: "id", Aliases: []string{"i"}, Usage: "volume `ID`: a serial such as 1234-ABCD, or the UUID of F2FS", DefaultText: "random, or by SOURCE_DATE_EPOCH"},
+			&cli.StringFlag{Name: "cluster-size", Aliases: []string{"c"}, Usage: "`SIZE` of a cluster in bytes", DefaultText: "by the type's tables"},
+			&cli.StringFlag{Name: "sector-size", Aliases: []string{"S"}, Usage: "`SIZE` of a sector in bytes, 512 to 4096", DefaultText: "the device's, 512 for a file"},
+			&cli.StringFlag{Name: "align", Usage: "put the data area on a multiple of `SIZE` bytes", DefaultText: "by type and size"},
+			&cli.IntFlag{Name: "fats", Usage: "number `N` of FATs, 1 to 4", DefaultText: "2"},
+			&cli.Int64Flag{Name: "reserved-sectors", Usage: "`N` sectors before the first FAT", DefaultText: "as the type wants"},
+			&cli.IntFlag{Name: "root-entries", Usage: "`N` entries in the root directory of FAT12 and FAT16", DefaultText: "as the type wants"},
+			&cli.Int64Flag{Name: "hidden-sectors", Usage: "`N` sectors before the volume, as its boot sector says", DefaultText: "as IMAGE says"},
 			&cli.StringFlag{Name: "media-type", Usage: "media `BYTE`", DefaultText: "0xF8, a floppy's own for its size"},
-			&cli.StringFlag{Name: "features", Aliases: []string{"O"}, Usage: "`FEATURES` of F2FS, with commas between; the manual page lists them"},
-			&cli.StringFlag{Name: "uuid", Usage: "volume `GUID`, for types that have one beside the serial"},
-			&cli.Float64Flag{Name: "overprovision", Usage: "percent of an F2FS volume that is kept for cleaning", DefaultText: "the best for the size"},
-			&cli.IntFlag{Name: "segs-per-sec", Usage: "segments to a section of F2FS", DefaultText: "1"},
-			&cli.IntFlag{Name: "secs-per-zone", Usage: "sections to a zone of F2FS", DefaultText: "1"},
-			&cli.StringFlag{Name: "cold-ext", Usage: "`LIST` of file name extensions that F2FS takes for cold, besides the usual ones"},
-			&cli.StringFlag{Name: "hot-ext", Usage: "`LIST` of file name extensions that F2FS takes for hot, besides the usual ones"},
+			&cli.StringFlag{Name: "features", Aliases: []string{"O"}, Usage: "`FEATURES` of F2FS, with commas between; the manual page lists them", DefaultText: "none"},
+			&cli.StringFlag{Name: "uuid", Usage: "volume `GUID`, for types that have one beside the serial", DefaultText: "none"},
+			&cli.Float64Flag{Name: "overprovision", Usage: "`PERCENT` of an F2FS volume that is kept for cleaning", DefaultText: "the best for the size"},
+			&cli.IntFlag{Name: "segs-per-sec", Usage: "`N` segments of 2 MiB to a section of F2FS", DefaultText: "1"},
+			&cli.IntFlag{Name: "secs-per-zone", Usage: "`N` sections to a zone of F2FS", DefaultText: "1"},
+			&cli.StringFlag{Name: "cold-ext", Usage: "`LIST` of file name extensions that F2FS takes for cold, besides the usual ones", DefaultText: "none"},
+			&cli.StringFlag{Name: "hot-ext", Usage: "`LIST` of file name extensions that F2FS takes for hot, besides the usual ones", DefaultText: "none"},
 			&cli.StringFlag{Name: "root-owner", Usage: "`UID:GID` of the root directory of F2FS", DefaultText: "0:0"},
-			&cli.StringFlag{Name: "encoding", Usage: "`ENCODING` of names with the F2FS feature casefold: utf8, utf8:strict"},
+			&cli.StringFlag{Name: "encoding", Usage: "`ENCODING` of names with the F2FS feature casefold: utf8, utf8:strict", DefaultText: "utf8"},
+			&cli.StringFlag{Name: "table", Value: noTable, Usage: "make a disk with one partition, aligned to 1 MiB, and a partition `TABLE`: none, mbr, gpt"},
+			&cli.StringFlag{Name: "partition-label", Usage: "`NAME` of that partition in a GPT; without --table, of the one to format", DefaultText: "the volume label"},
 			toggle("write over what is recognised there", "force", "f"),
 			toggle("print the layout, write nothing", "dry-run"),
 		}, undoFlagList()...),
@@ -100,6 +110,9 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	}
 	if c.IsSet("size") && r.size == 0 {
 		return nil, usagef("--size: an image of no bytes holds nothing")
+	}
+	if err := r.readTable(c); err != nil {
+		return nil, err
 	}
 	if r.size > 0 && !r.place.whole() {
 		return nil, usagef("--size creates an image file, so it cannot be given for a part of one; make the file first, with truncate(1)")
@@ -174,20 +187,26 @@ func (r *formatRun) readF2FS(c *cli.Context) error {
 	if !c.IsSet("root-owner") {
 		return nil
 	}
-	var owner [2]uint32
-	parts := strings.Split(c.String("root-owner"), ":")
-	for i := range owner {
-		if len(parts) != len(owner) {
-			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
+	var err error
+	o.RootOwner, err = owner("--root-owner", c.String("root-owner"))
+	return err
+}
+
+// owner reads the user and group of the root directory, UID:GID.
+func owner(option, v string) (*[2]uint32, error) {
+	var ids [2]uint32
+	parts := strings.Split(v, ":")
+	for i := range ids {
+		if len(parts) != len(ids) {
+			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
 		n, err := strconv.ParseUint(parts[i], 10, 32)
 		if err != nil {
-			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
+			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
-		owner[i] = uint32(n)
+		ids[i] = uint32(n)
 	}
-	o.RootOwner = &owner
-	return nil
+	return &ids, nil
 }
 
 // list is a list with commas between.
@@ -233,6 +252,9 @@ func (a *app) clock() (int64, error) {
 // seed is for the ids that were not given: random, or derived from what the
 // volume is where the result must be reproducible.
 func (r *formatRun) seed(size int64) (uint64, error) {
+	if r.seeded != nil {
+		return *r.seeded, nil
+	}
 	seconds, set, err := r.a.epoch()
 	if err != nil {
 		return 0, err

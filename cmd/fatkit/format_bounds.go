@@ -6,21 +6,33 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 )
 
-// bounds are the bytes of the image that the new volume may have. At an offset
+// bounds are the bytes of the image that the new volume is to have.
+func (r *formatRun) bounds(im *image) (dev.Range, error) {
+	at, err := r.room(im)
+	if err != nil || r.limit == 0 {
+		return at, err
+	}
+	if r.limit > at.Len {
+		return at, requestf("%d bytes are asked for, and there are %d", r.limit, at.Len)
+	}
+	at.Len = r.limit
+	return at, nil
+}
+
+// room are the bytes of the image that the new volume may have. At an offset
 // they end where something else begins: a partition, or a backup partition
 // table, which a volume up to the end of the image would write over.
-func (r *formatRun) bounds(im *image) (dev.Range, error) {
+func (r *formatRun) room(im *image) (dev.Range, error) {
 	whole := dev.Range{Len: im.file.Size()}
 	if im.whole() {
 		return whole, nil
 	}
-	parts, err := dev.Partitions(im.file)
+	t, err := dev.ReadTable(im.file)
 	if err != nil {
 		return whole, err
 	}
-	if im.part != 0 {
-		p, err := findPartition(im.part, parts)
-		return p.Range, err
+	if im.partition() {
+		return r.partition(im, t)
 	}
 	if im.off >= whole.Len {
 		return whole, requestf("offset %d is beyond the end of the image (%d bytes)", im.off, whole.Len)
@@ -28,18 +40,34 @@ func (r *formatRun) bounds(im *image) (dev.Range, error) {
 	if im.off%512 != 0 {
 		return whole, usagef("a volume cannot start at byte %d: that is no multiple of 512", im.off)
 	}
-	at := clip(dev.Range{Off: im.off, Len: whole.Len - im.off}, parts, im.file)
+	at := clip(dev.Range{Off: im.off, Len: whole.Len - im.off}, t, im.file)
 	if at.Empty() {
 		return at, requestf("there is no room at byte %d: the backup partition table is there", at.Off)
 	}
 	return at, nil
 }
 
+// partition is the one that the user named. One that is not quite what its
+// table says holds no new volume.
+func (r *formatRun) partition(im *image, t *dev.Table) (dev.Range, error) {
+	p, err := im.choose(t)
+	if err != nil {
+		return p.Range, err
+	}
+	if hold := holds(t)[p.Number]; hold != "" {
+		return p.Range, requestf("nothing is written to partition %d: %s", p.Number, hold)
+	}
+	return p.Range, nil
+}
+
 // clip ends r with the partition it starts in or, outside of all, before the
 // next one and before what a GPT says is the end of the usable sectors.
-func clip(r dev.Range, parts []dev.Partition, d dev.Device) dev.Range {
+func clip(r dev.Range, t *dev.Table, d dev.Device) dev.Range {
 	end := min(r.End(), usableEnd(d))
-	for _, p := range parts {
+	if t == nil {
+		t = &dev.Table{}
+	}
+	for _, p := range t.Parts {
 		if !p.Range.Intersect(dev.Range{Off: r.Off, Len: 1}).Empty() {
 			return dev.Range{Off: r.Off, Len: p.Range.End() - r.Off}
 		}

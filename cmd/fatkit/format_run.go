@@ -19,6 +19,8 @@ type formatDoc struct {
 	Schema       string      `json:"schema"`
 	Image        string      `json:"image"`
 	DryRun       bool        `json:"dry_run,omitempty"`
+	Table        string      `json:"table,omitempty"`     // with --table: its scheme
+	Partition    int         `json:"partition,omitempty"` // with --table: 1
 	Type         string      `json:"type"`
 	Offset       int64       `json:"offset"`
 	Size         int64       `json:"size"`
@@ -67,7 +69,11 @@ func (r *formatRun) plan(t vol.Target) (*vol.Plan, error) {
 	if r.opts.Seed, err = r.seed(t.Size); err != nil {
 		return nil, err
 	}
-	plan, err := r.drv.Plan(t, r.opts)
+	layOut := r.drv.Plan
+	if r.table != "" && r.table != noTable {
+		layOut = func(t vol.Target, _ vol.FormatOptions) (*vol.Plan, error) { return r.planDisk(t) }
+	}
+	plan, err := layOut(t, r.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +203,10 @@ func (r *formatRun) apply(f *dev.File, plan *vol.Plan) (int64, error) {
 
 // verify holds the result against what a probe says of it.
 func (r *formatRun) verify(d dev.Device, plan *vol.Plan) error {
+	d, err := r.verifyDisk(d)
+	if err != nil {
+		return err
+	}
 	drv, id := vol.Identify(d, r.a.drivers)
 	if drv != r.drv || id.Confidence != vol.Sure || id.Type != plan.Type {
 		return fmt.Errorf("%w: what was written is taken for %q, not %q (%s)", vol.ErrDamaged, id.Type, plan.Type, id.Note)
@@ -213,7 +223,8 @@ func (r *formatRun) existing() error {
 		}
 		return err
 	}
-	im := &image{r.place, f}
+	im := &image{place: r.place, file: f}
+	r.block = f.IsBlock()
 	return errors.Join(r.overwrite(im), im.Close())
 }
 
@@ -291,8 +302,8 @@ func (r *formatRun) found(im *image, at dev.Range) (string, error) {
 	if drv != nil && id.Confidence >= vol.Likely {
 		return fmt.Sprintf("a %s file system%s", id.Type, called(id.Label)), nil
 	}
-	if what := recognise(d); what != "" {
-		return what, nil
+	if what := recognise(d); what.kind != "" {
+		return what.name, nil
 	}
 	if what := tableOn(d); what != "" {
 		return what, nil
@@ -305,12 +316,12 @@ func (r *formatRun) found(im *image, at dev.Range) (string, error) {
 
 // tableOn describes a partition table, or is "".
 func tableOn(d dev.Device) string {
-	parts, err := dev.Partitions(d)
+	t, err := dev.ReadTable(d)
 	switch {
 	case err != nil: // there is one, damaged
 		return "a partition table that cannot be read: " + err.Error()
-	case parts != nil:
-		return "a partition table with " + plural(uint64(len(parts)), "partition", "partitions")
+	case t != nil:
+		return "a partition table with " + plural(uint64(len(t.Parts)), "partition", "partitions")
 	}
 	return ""
 }
@@ -326,9 +337,12 @@ func called(label string) string {
 // print prints what was done, or would be.
 func (r *formatRun) print(p *vol.Plan, at dev.Range, written int64) error {
 	d := formatDoc{
-		Schema: "fatkit.format/1", Image: r.place.arg, DryRun: r.dryRun, Type: p.Type, Offset: at.Off, Size: p.Size,
+		Schema: "fatkit.format/1", Image: r.place.arg, DryRun: r.dryRun, Type: p.Type, Offset: r.where(at), Size: p.Size,
 		Label: p.Label, ID: p.ID, SectorSize: p.SectorSize, ClusterSize: p.ClusterSize,
 		Clusters: p.Clusters, FreeClusters: p.FreeClusters, BytesWritten: written, Regions: []regionDoc{},
+	}
+	if r.layout != nil {
+		d.Table, d.Partition = r.table, 1
 	}
 	for _, g := range p.Regions {
 		d.Regions = append(d.Regions, regionDoc{g.Name, at.Off + g.Off, g.Len})
@@ -341,7 +355,7 @@ func (r *formatRun) print(p *vol.Plan, at dev.Range, written int64) error {
 		return nil
 	}
 	h := volumeHead{Type: d.Type, Label: d.Label, ID: d.ID, Size: d.Size}
-	r.a.printf("%s: %s, %d clusters of %s, %d of them free\n", printable(d.Image), describe(h),
+	r.a.printf("%s: %s, %d clusters of %s, %d of them free\n", r.name(), describe(h),
 		d.Clusters, humanize.IBytes(uint64(d.ClusterSize)), d.FreeClusters)
 	if !r.dryRun && !r.a.verbose {
 		return nil

@@ -84,7 +84,7 @@ func TestFormatRefusesForeignContent(t *testing.T) {
 		f.run("format", "-t", "fake", "--force", "IMAGE").want(t, 0)
 		f.run("check", "IMAGE").want(t, 0)
 	}
-	f := disk(t)
+	f := twoPartitions(t)
 	f.run("format", "-t", "fake", "IMAGE").want(t, 4, "a partition table with 1 partition")
 	f.run("format", "-t", "fake", "IMAGE:1").want(t, 0)
 	f.run("check", "IMAGE").want(t, 0, "card.img:1: FAKE")
@@ -173,7 +173,7 @@ func TestBounds(t *testing.T) {
 	f := newFake(t)
 	f.write(f.image, gptDisk())
 	a := newApp(nil, nil, nil, nil)
-	im, err := a.open(f.image, dev.OpenOptions{})
+	im, err := a.open(t.Context(), f.image, dev.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

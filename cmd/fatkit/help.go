@@ -1,6 +1,22 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// helpExamples is what --help shows after the options: the examples of the manual
+// page. It is part of a template, in which two braces would begin a command.
+func helpExamples(command string) string {
+	text := manWords(command).examples
+	if text == "" {
+		return ""
+	}
+	text = strings.ReplaceAll("\n"+strings.TrimRight(text, "\n"), "\n", "\n   ")
+	text = strings.ReplaceAll(text, "\n   \n", "\n\n")
+	return "\nEXAMPLES:" + strings.ReplaceAll(text, "{{", `{{"{{"}}`) + "\n"
+}
 
 // helpCommand takes the place of the library's, which prints its own words for an
 // option that it does not know, and does not stop there.

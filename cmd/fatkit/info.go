@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -43,6 +44,7 @@ func (a *app) infoCommand() *cli.Command {
 		Usage:       "print the fields of the superblocks",
 		ArgsUsage:   "IMAGE",
 		Description: "Of a disk with partitions all are described.",
+		Flags:       readFlags(),
 		Action:      a.info,
 	}
 }
@@ -52,11 +54,11 @@ func (a *app) info(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return about(name, a.describeImage(name))
+	return about(name, a.describeImage(c.Context, name))
 }
 
-func (a *app) describeImage(name string) (err error) {
-	im, err := a.open(name, dev.OpenOptions{})
+func (a *app) describeImage(ctx context.Context, name string) (err error) {
+	im, err := a.open(ctx, name, dev.OpenOptions{})
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (a *app) describeImage(name string) (err error) {
 
 func describeVolume(im *image, r region) (*infoVolumeDoc, error) {
 	if r.drv == nil {
-		return &infoVolumeDoc{volumeHead: head(r, vol.Info{}), Skipped: r.unknown()}, nil
+		return &infoVolumeDoc{volumeHead: head(r, vol.Info{Type: r.other.kind}), Skipped: r.unknown()}, nil
 	}
 	d, err := r.volume(im.file)
 	if err != nil {

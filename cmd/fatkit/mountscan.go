@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -18,6 +20,7 @@ type scanDoc struct {
 	Schema  string           `json:"schema"`
 	Image   string           `json:"image"`
 	Exit    int              `json:"exit"`
+	Table   *tableDoc        `json:"table,omitempty"` // of a whole disk
 	Volumes []*scanVolumeDoc `json:"volumes"`
 }
 
@@ -58,10 +61,11 @@ func (a *app) mountScanCommand() *cli.Command {
 		ArgsUsage: "IMAGE...",
 		Description: "Reads what a mount would read, and writes nothing.\n\n" +
 			"Exit: 0 it mounts cleanly, 4 it is dirty, should be checked first or would be refused, 8 nothing is known there.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			toggle("leave the allocation data unread", "quick"),
-			&cli.StringFlag{Name: "readahead", Usage: "read this `SIZE` ahead, 0 for none", DefaultText: "as the device says"},
-		},
+			&cli.StringFlag{Name: "readahead", Usage: "read `SIZE` bytes ahead, 0 for none", DefaultText: "as the device says"},
+			&cli.IntFlag{Name: "j", Usage: "scan `N` images at once", DefaultText: "one a processor"},
+		}, readFlags()...),
 		Action: a.mountScan,
 	}
 }
@@ -78,23 +82,33 @@ func (a *app) mountScan(c *cli.Context) error {
 	if c.IsSet("readahead") && o.Readahead == 0 {
 		o.Readahead = -1 // as dev.OpenOptions has it: none
 	}
-	for _, name := range images {
-		doc, err := a.scanImage(c.Context, name, o)
-		if err != nil {
-			a.fail(name, err)
-		} else {
-			a.code |= doc.Exit
-			a.printScan(doc)
-		}
-		if cancelled(c.Context) {
-			break
+	limit := runtime.GOMAXPROCS(0)
+	if c.IsSet("j") {
+		if limit = min(c.Int("j"), runtime.NumCPU()); limit < 1 {
+			return usagef("-j wants a number from 1")
 		}
 	}
+	type outcome struct {
+		doc *scanDoc
+		err error
+	}
+	eachImage(a, expand(images), limit, func(a *app, image string) outcome {
+		doc, err := a.scanImage(c.Context, image, o)
+		return outcome{doc, err}
+	}, func(image string, r outcome) bool {
+		if r.err != nil {
+			a.fail(image, r.err)
+		} else {
+			a.code |= r.doc.Exit
+			a.printScan(r.doc)
+		}
+		return !cancelled(c.Context)
+	})
 	return nil
 }
 
 func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ *scanDoc, err error) {
-	im, err := a.open(name, dev.OpenOptions{Readahead: o.Readahead})
+	im, err := a.open(ctx, name, dev.OpenOptions{Readahead: o.Readahead})
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +121,9 @@ func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ 
 		return nil, err
 	}
 	doc := &scanDoc{Schema: "fatkit.mount-scan/1", Image: name, Volumes: []*scanVolumeDoc{}}
+	if doc.Table = newTableDoc(im.table, regions, vol.SevError); doc.Table != nil && doc.Table.Verdict != verdictClean {
+		doc.Exit |= exitLeft
+	}
 	known := false
 	for _, r := range regions {
 		v, code, err := a.scanVolume(ctx, im, r, o)
@@ -127,7 +144,7 @@ func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ 
 // the others; a run that is cancelled ends.
 func (a *app) scanVolume(ctx context.Context, im *image, r region, o vol.ScanOptions) (*scanVolumeDoc, int, error) {
 	if r.drv == nil {
-		return &scanVolumeDoc{volumeHead: head(r, vol.Info{}), Skipped: r.unknown(), Reasons: []reasonDoc{}}, exitOK, nil
+		return &scanVolumeDoc{volumeHead: head(r, vol.Info{Type: r.other.kind}), Skipped: r.unknown(), Reasons: []reasonDoc{}}, exitOK, nil
 	}
 	start := time.Now()
 	d, err := r.volume(im.file)
@@ -169,29 +186,39 @@ func (a *app) printScan(d *scanDoc) {
 		a.printJSON(d)
 		return
 	}
+	if d.Table != nil {
+		(&textReporter{a: a}).findings(printable(d.Image), d.Table.Findings)
+	}
+	tabular := a.columns > 0 && len(d.Volumes) > 1
+	rows := [][]string{{"PART", "TYPE", "LABEL", "SIZE", "FREE", "RESULT"}}
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(printable(d.Image))
+		result, free := v.state(), ""
 		switch {
 		case v.Error != "":
 			a.tell("fatkit: %s: %s\n", name, printable(v.Error))
+			result = "cannot be read"
 		case v.Skipped != "":
-			if !a.quiet {
-				a.printf("%s: skipped: %s\n", name, printable(v.Skipped))
+			result = "skipped: " + printable(v.Skipped)
+			if !a.quiet && !tabular {
+				a.printf("%s: %s\n", name, result)
 			}
 		default:
-			a.printScanVolume(name, v)
+			a.printScanVolume(name, v, tabular)
+			if v.Free != nil && v.Clusters > 0 {
+				free = fmt.Sprintf("%.0f %%", 100*float64(*v.Free)/float64(v.Clusters))
+			}
 		}
+		rows = append(rows, []string{fmt.Sprint(v.Partition), strings.ToUpper(v.Type), printable(v.Label), humanize.IBytes(uint64(max(v.Size, 0))), free, result})
+	}
+	if tabular && !a.quiet {
+		a.printTable(rows)
 	}
 	_ = a.out.Flush() // bufio keeps the error for the last Flush
 }
 
-func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
-	for _, r := range v.Reasons {
-		a.printf("%s: %s %s\n", name, r.Code, printable(r.Message))
-	}
-	if a.quiet {
-		return
-	}
+// state says in words how it would mount.
+func (v *scanVolumeDoc) state() string {
 	words := map[string]string{"rw": "mounts", "ro": "mounts read-only", "no": "does not mount"}
 	state := words[v.Mountable]
 	switch {
@@ -202,8 +229,22 @@ func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
 	case v.Mountable == "rw":
 		state += " cleanly"
 	}
-	a.printf("%s: %s: %s\n", name, describe(v.volumeHead), state)
-	if v.Free != nil {
+	return state
+}
+
+// printScanVolume prints a volume; with row its last line is a row of a table that
+// comes later.
+func (a *app) printScanVolume(name string, v *scanVolumeDoc, row bool) {
+	for _, r := range v.Reasons {
+		a.printf("%s\n", a.fit(fmt.Sprintf("%s: %s %s", name, r.Code, printable(r.Message))))
+	}
+	if a.quiet {
+		return
+	}
+	if !row {
+		a.printf("%s: %s: %s\n", a.bold(name), describe(v.volumeHead), v.state())
+	}
+	if v.Free != nil && !row {
 		a.printf("%s: %d of %d clusters free in %s, the largest %s\n", name, *v.Free, v.Clusters,
 			plural(*v.Extents, "extent", "extents"), humanize.IBytes(*v.LargestFree*uint64(max(v.clusterSize, 0))))
 	}

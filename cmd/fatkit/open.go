@@ -16,19 +16,21 @@ import (
 // image is an open image: a file or a device, and what part of it was named.
 type image struct {
 	place
-	file *dev.File
+	file   *dev.File
+	packed string     // what it was compressed with; "" for nothing
+	table  *dev.Table // of the whole disk, where its partitions were asked for
 }
 
 func (im *image) Close() error { return im.file.Close() }
 
 // region is a part of an image that a volume is in, or may be.
 type region struct {
-	part int       // number of the partition; 0 if it is none
-	kind string    // what the partition table says it is
-	at   dev.Range // bytes of the image
-	drv  *vol.Driver
-	id   vol.Identity
-	what string // where drv is nil: what else is recognised there, or ""
+	part  int       // number of the partition; 0 if it is none
+	at    dev.Range // bytes of the image; empty if there are none
+	drv   *vol.Driver
+	id    vol.Identity
+	other foreign // where drv is nil: what else is recognised there
+	hold  string  // why nothing is written to it, or ""
 }
 
 // name is how messages call r, in the image arg.
@@ -41,22 +43,37 @@ func (r region) name(arg string) string {
 
 // unknown says what is in a region that no driver knows.
 func (r region) unknown() string {
-	if r.what != "" {
-		return "it holds " + r.what
+	switch {
+	case r.at.Empty():
+		return "there is nothing of it on the disk"
+	case r.other.name != "":
+		return "it holds " + r.other.name
 	}
 	return "no file system that fatkit knows, or not formatted"
 }
 
-// place takes an IMAGE argument apart.
+// place takes an IMAGE argument apart, and adds what --partition-label says.
 func (a *app) place(arg string) (place, error) {
-	return parsePlace(arg, func(name string) bool {
-		_, err := os.Lstat(name)
-		return err == nil
-	})
+	p, err := parsePlace(arg, exists)
+	if err != nil || a.partName == "" {
+		return p, err
+	}
+	if !p.whole() {
+		return p, usagef("--partition-label %q: %s names a part of the disk already", a.partName, arg)
+	}
+	p.name = a.partName
+	return p, nil
 }
 
-// open opens the image that arg names.
-func (a *app) open(arg string, o dev.OpenOptions) (*image, error) {
+// exists reports whether a file has this name.
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// open opens the image that arg names. One that is compressed is unpacked to
+// where nobody sees it, and only for reading.
+func (a *app) open(ctx context.Context, arg string, o dev.OpenOptions) (*image, error) {
 	p, err := a.place(arg)
 	if err != nil {
 		return nil, about(arg, err)
@@ -65,7 +82,13 @@ func (a *app) open(arg string, o dev.OpenOptions) (*image, error) {
 	if err != nil {
 		return nil, about(arg, err)
 	}
-	return &image{p, f}, nil
+	im := &image{place: p, file: f, packed: packing(f)}
+	if im.packed != "" {
+		if im.file, err = a.unpack(ctx, im, o); err != nil {
+			return nil, about(arg, err)
+		}
+	}
+	return im, nil
 }
 
 // regions are the volumes of an image: the one that is named, the one that
@@ -81,25 +104,30 @@ func (a *app) regions(im *image) ([]region, error) {
 		return a.named(im, region{at: dev.Range{Off: im.off, Len: whole.Len - im.off}})
 	}
 	drv, id := vol.Identify(im.file, a.drivers)
-	if im.part == 0 && id.Confidence >= vol.Likely {
+	if im.whole() && id.Confidence >= vol.Likely {
 		return []region{{at: whole, drv: drv, id: id}}, nil
 	}
-	parts, err := dev.Partitions(im.file)
+	t, err := dev.ReadTable(im.file)
 	if err != nil {
 		return nil, err
 	}
-	if im.part != 0 {
-		return a.partition(im, parts)
+	if im.partition() {
+		return a.partition(im, t)
+	}
+	other := recognise(im.file)
+	if t != nil && other.kind != "" && faulty(t, dev.FaultUnprotected) {
+		t = nil // left from an earlier life of what is something else now
 	}
 	switch {
-	case len(parts) > 0:
-		return a.partitions(im, parts)
+	case t != nil && len(t.Parts) > 0:
+		im.table = t
+		return a.partitions(im, t)
 	case drv != nil:
 		return []region{{at: whole, drv: drv, id: id}}, nil
-	case parts != nil:
+	case t != nil:
 		return nil, fmt.Errorf("%w: a partition table without partitions", vol.ErrNotVolume)
 	}
-	return nil, notVolume(recognise(im.file))
+	return nil, notVolume(other.name)
 }
 
 // notVolume says that there is something else, or nothing.
@@ -122,33 +150,20 @@ func (a *app) named(im *image, r region) ([]region, error) {
 	return []region{r}, nil
 }
 
-// partition is the one with the number that the user named.
-func (a *app) partition(im *image, parts []dev.Partition) ([]region, error) {
-	p, err := findPartition(im.part, parts)
+// partition is the one that the user named.
+func (a *app) partition(im *image, t *dev.Table) ([]region, error) {
+	p, err := im.choose(t)
 	if err != nil {
 		return nil, err
 	}
-	return a.named(im, region{part: p.Number, kind: p.Type, at: p.Range})
+	return a.named(im, region{part: p.Number, at: p.Range, hold: holds(t)[p.Number]})
 }
 
-func findPartition(number int, parts []dev.Partition) (dev.Partition, error) {
-	var have []string
-	for _, p := range parts {
-		if p.Number == number {
-			return p, nil
-		}
-		have = append(have, fmt.Sprint(p.Number))
-	}
-	if len(have) == 0 {
-		return dev.Partition{}, fmt.Errorf("%w: there is no partition table with a partition %d", vol.ErrNotVolume, number)
-	}
-	return dev.Partition{}, fmt.Errorf("%w: there is no partition %d, but %s", vol.ErrNotVolume, number, strings.Join(have, ", "))
-}
-
-func (a *app) partitions(im *image, parts []dev.Partition) ([]region, error) {
+func (a *app) partitions(im *image, t *dev.Table) ([]region, error) {
 	var rs []region
-	for _, p := range parts {
-		r, err := a.identify(im, region{part: p.Number, kind: p.Type, at: p.Range})
+	why := holds(t)
+	for _, p := range t.Parts {
+		r, err := a.identify(im, region{part: p.Number, at: p.Range, hold: why[p.Number]})
 		if err != nil {
 			return nil, err
 		}
@@ -159,12 +174,15 @@ func (a *app) partitions(im *image, parts []dev.Partition) ([]region, error) {
 
 // identify asks the drivers what is in r.
 func (a *app) identify(im *image, r region) (region, error) {
+	if r.at.Empty() {
+		return r, nil
+	}
 	d, err := dev.Section(im.file, r.at)
 	if err != nil {
 		return r, err
 	}
 	if r.drv, r.id = vol.Identify(d, a.drivers); r.drv == nil {
-		r.what = recognise(d)
+		r.other = recognise(d)
 	}
 	return r, nil
 }
@@ -212,7 +230,7 @@ type target struct {
 // openTarget opens an image to change the one volume in it, and sees to the
 // undo log of a run before. With dry it opens for reading only.
 func (a *app) openTarget(ctx context.Context, arg string, u undoFlags, dry bool) (*target, error) {
-	im, err := a.open(arg, dev.OpenOptions{Write: !dry})
+	im, err := a.open(ctx, arg, dev.OpenOptions{Write: !dry})
 	if err != nil {
 		return nil, err
 	}
@@ -231,6 +249,9 @@ func (a *app) aim(ctx context.Context, im *image, u undoFlags, dry bool) (*targe
 	r, err := a.only(im)
 	if err != nil {
 		return nil, err
+	}
+	if r.hold != "" {
+		return nil, requestf("nothing is written to partition %d: %s", r.part, r.hold)
 	}
 	if r.id.Confidence < vol.Likely {
 		return nil, fmt.Errorf("%w: %s", vol.ErrDirty, r.id.Note)

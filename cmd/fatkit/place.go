@@ -10,11 +10,15 @@ type place struct {
 	arg  string // as the user wrote it
 	path string // the file or device
 	part int    // number of a partition; 0: none named
+	name string // name of a partition of a GPT; "": none named
 	off  int64  // byte where the volume starts; -1: none named
 }
 
 // whole reports whether no part is named.
-func (p place) whole() bool { return p.part == 0 && p.off < 0 }
+func (p place) whole() bool { return !p.partition() && p.off < 0 }
+
+// partition reports whether a partition is named.
+func (p place) partition() bool { return p.part != 0 || p.name != "" }
 
 // parsePlace takes an IMAGE argument apart: card.img, card.img:2 or
 // card.img@@1M. A file that really has the whole argument for its name wins;

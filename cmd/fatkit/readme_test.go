@@ -46,11 +46,12 @@ func blocks(t *testing.T, name string) []block {
 // TestReadme runs what the README shows, in its order: what is shown with a
 // prompt must print what stands below it, and the recipes must work.
 func TestReadme(t *testing.T) {
-	for _, tool := range []string{"sh", "jq", "dd"} {
+	for _, tool := range []string{"sh", "jq", "dd", "mcopy"} {
 		voltest.Peer(t, tool)
 	}
 	dir := t.TempDir()
 	writeDisk(t, filepath.Join(dir, "disk.img"))
+	buildImages(t, dir)
 	script, want := "exec 2>&1\n", map[int]string{}
 	for _, b := range blocks(t, "../../README.md") {
 		if b.kind == "sh" && !strings.Contains(b.lines[0], "go ") {
@@ -83,6 +84,24 @@ func TestReadme(t *testing.T) {
 		command, output, _ := strings.Cut(want[i], "\n")
 		if sorted(text) != sorted(output) {
 			t.Errorf("%s\nprints\n%s\nthe README says\n%s", command, text, output)
+		}
+	}
+}
+
+// buildImages makes what the recipes find in the directory of a build.
+func buildImages(t *testing.T, dir string) {
+	t.Helper()
+	for _, sub := range []string{"build", "EFI/BOOT"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "EFI/BOOT/BOOTX64.EFI"), []byte("boot"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"fat", "exfat", "f2fs"} {
+		if out, code := runNamed(t, "fatkit", "format", "-t", kind, "-s", "64M", filepath.Join(dir, "build", kind+".img")); code != exitOK {
+			t.Fatal(out)
 		}
 	}
 }

@@ -73,9 +73,87 @@ func byteRanges(rs []dev.Range) []byteRange {
 	return out
 }
 
-// checkReporter prints checks as JSON documents.
+// jsonReporter prints checks as JSON documents.
 type jsonReporter struct{ a *app }
 
-func (j jsonReporter) Image(d *checkDoc) { j.a.printJSON(d) }
-
+func (j jsonReporter) Image(d *checkDoc)              { j.a.printJSON(d) }
 func (j jsonReporter) Failed(image string, err error) { j.a.fail(image, err) }
+func (jsonReporter) End(int)                          {}
+
+// jsonlReporter prints a document a line: each finding, then its image, and in
+// the end what all of it comes to.
+type jsonlReporter struct {
+	a     *app
+	total tally
+}
+
+// findingLine is a finding by itself.
+type findingLine struct {
+	Schema       string `json:"schema"`
+	Image        string `json:"image"`
+	Volume       int    `json:"volume"` // which of the volumes of the image, from 0; -1: the partition table
+	VolumeOffset int64  `json:"volume_offset"`
+	Type         string `json:"type"`
+	findingDoc
+}
+
+// imageLine is an image that was checked, without its findings.
+type imageLine struct {
+	Schema  string       `json:"schema"`
+	Image   string       `json:"image"`
+	Exit    int          `json:"exit"`
+	DryRun  bool         `json:"dry_run,omitempty"`
+	Writes  []byteRange  `json:"writes,omitempty"`
+	Table   *tableLine   `json:"table,omitempty"`
+	Volumes []volumeLine `json:"volumes"`
+}
+
+type tableLine struct {
+	Scheme     string `json:"scheme"`
+	ID         string `json:"id,omitempty"`
+	SectorSize int64  `json:"sector_size"`
+	Verdict    string `json:"verdict"`
+	Findings   int    `json:"findings"`
+}
+
+type volumeLine struct {
+	volumeHead
+	Verdict  string    `json:"verdict"`
+	Reason   string    `json:"reason,omitempty"`
+	Findings int       `json:"findings"`
+	Stats    *statsDoc `json:"stats,omitempty"`
+}
+
+func (j *jsonlReporter) Image(d *checkDoc) {
+	j.total.image(d)
+	line := imageLine{Schema: "fatkit.check-image/1", Image: d.Image, Exit: d.Exit, DryRun: d.DryRun, Writes: d.Writes, Volumes: []volumeLine{}}
+	if t := d.Table; t != nil {
+		line.Table = &tableLine{t.Scheme, t.ID, t.SectorSize, t.Verdict, len(t.Findings)}
+		for _, f := range t.Findings {
+			j.a.printJSON(findingLine{Schema: "fatkit.finding/1", Image: d.Image, Volume: -1, Type: t.Scheme, findingDoc: f})
+		}
+	}
+	for i, v := range d.Volumes {
+		line.Volumes = append(line.Volumes, volumeLine{v.volumeHead, v.Verdict, v.Reason, len(v.Findings), v.Stats})
+		for _, f := range v.Findings {
+			f.Partition = v.Partition
+			j.a.printJSON(findingLine{"fatkit.finding/1", d.Image, i, v.Offset, v.Type, f})
+		}
+	}
+	j.a.printJSON(line)
+}
+
+func (j *jsonlReporter) Failed(image string, err error) {
+	j.total.Failed++
+	kind, _ := classify(err)
+	j.a.printJSON(newErrorDoc(kind, explainError(err), image))
+}
+
+// End prints the last line.
+func (j *jsonlReporter) End(code int) {
+	j.a.printJSON(struct {
+		Schema string `json:"schema"`
+		Exit   int    `json:"exit"`
+		tally
+	}{"fatkit.check-summary/1", code, j.total})
+}

@@ -15,25 +15,47 @@ import (
 // table can have thousands, and the first ones tell the story.
 const mostAlike = 20
 
-// textReporter prints checks for people.
-type textReporter struct{ a *app }
+// textReporter prints checks for people: a line for each finding, which grep finds,
+// or on a terminal a few lines that fit its width.
+type textReporter struct {
+	a     *app
+	total tally
+}
 
-func (t textReporter) Failed(image string, err error) { t.a.fail(image, err) }
+// Failed prints an image that could not be checked at all.
+func (t *textReporter) Failed(image string, err error) {
+	t.total.Failed++
+	t.a.fail(image, err)
+}
 
-// Image prints one line for each finding, then what it comes to and what to do.
-func (t textReporter) Image(d *checkDoc) {
+// End sums up what was more than one volume.
+func (t *textReporter) End(int) {
+	if !t.a.quiet && t.total.Volumes+t.total.Failed > 1 {
+		t.a.printf("%s\n", t.a.fit(t.total.words()))
+	}
+}
+
+// Image prints the findings, then what they come to and what to do.
+func (t *textReporter) Image(d *checkDoc) {
+	t.total.image(d)
+	if d.Table != nil {
+		t.findings(printable(d.Image), d.Table.Findings)
+	}
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(printable(d.Image))
 		switch v.Verdict {
 		case verdictSkipped:
-			if !t.a.quiet {
+			if !t.a.quiet && !t.tabular(d) {
 				t.a.printf("%s: skipped: %s\n", name, printable(v.Reason))
 			}
 		case verdictUnreadable:
 			t.a.tell("fatkit: %s: cannot be checked: %s\n", name, printable(v.Reason))
 		default:
-			t.volume(name, v)
+			t.volume(name, v, t.tabular(d))
 		}
+	}
+	if t.tabular(d) && !t.a.quiet {
+		t.table(d)
 	}
 	if d.DryRun {
 		t.writes(d)
@@ -42,7 +64,12 @@ func (t textReporter) Image(d *checkDoc) {
 	_ = t.a.out.Flush() // bufio keeps the error for the last Flush
 }
 
-func (t textReporter) volume(name string, v *volumeDoc) {
+// tabular reports whether the volumes of d are shown as a table.
+func (t *textReporter) tabular(d *checkDoc) bool { return t.a.columns > 0 && len(d.Volumes) > 1 }
+
+// volume prints one volume; with row its last line is a row of a table that comes
+// later.
+func (t *textReporter) volume(name string, v *volumeDoc, row bool) {
 	t.findings(name, v.Findings)
 	if v.Reason != "" {
 		t.a.tell("fatkit: %s: %s\n", name, printable(v.Reason))
@@ -50,7 +77,9 @@ func (t textReporter) volume(name string, v *volumeDoc) {
 	if t.a.quiet {
 		return
 	}
-	t.a.printf("%s: %s, %s: %s\n", name, describe(v.volumeHead), t.verdict(v), statsLine(v))
+	if !row {
+		t.a.printf("%s\n", t.a.fit(fmt.Sprintf("%s: %s, %s: %s", t.a.bold(name), describe(v.volumeHead), t.verdict(v), statsLine(v))))
+	}
 	if t.a.verbose {
 		t.a.printf("%s: %s of %s each, %s in more than one piece, %s read in %.2f s\n", name,
 			plural(v.Stats.Clusters, "cluster", "clusters"), humanize.IBytes(uint64(max(v.info.ClusterSize, 0))),
@@ -58,27 +87,120 @@ func (t textReporter) volume(name string, v *volumeDoc) {
 	}
 }
 
+// table prints a row for each volume of a disk.
+func (t *textReporter) table(d *checkDoc) {
+	if d.findings() > 0 {
+		t.a.printf("\n")
+	}
+	rows := [][]string{{"PART", "TYPE", "LABEL", "SIZE", "RESULT"}}
+	for _, v := range d.Volumes {
+		result := v.Verdict
+		switch v.Verdict {
+		case verdictSkipped:
+			result += ": " + v.Reason
+		case verdictUnreadable:
+			result = "cannot be checked"
+		default:
+			result = t.verdict(v) + ": " + statsLine(v)
+		}
+		rows = append(rows, []string{fmt.Sprint(v.Partition), strings.ToUpper(v.Type), printable(v.Label), humanize.IBytes(uint64(max(v.Size, 0))), result})
+	}
+	t.a.printTable(rows)
+}
+
+// sifted is a finding that is shown, and how many more like it are not.
+type sifted struct {
+	f    findingDoc
+	more int // 0: it is shown itself
+}
+
+// sift takes of many findings with the same code and fate the first few, and
+// says behind them how many more there are. all is that there are none.
+func sift(fs []findingDoc, most int) (shown []sifted, all bool) {
+	met := map[string]int{}
+	for _, f := range fs {
+		kind := f.Code + " " + f.Repaired
+		if met[kind]++; met[kind] <= most {
+			shown = append(shown, sifted{f: f})
+		}
+	}
+	all = true
+	for _, f := range fs {
+		kind := f.Code + " " + f.Repaired
+		if more := met[kind] - most; more > 0 {
+			shown, all = append(shown, sifted{f, more}), false
+			met[kind] = 0
+		}
+	}
+	return shown, all
+}
+
 // findings prints them; of many with the same code and fate only the first,
 // unless the user wants them all.
-func (t textReporter) findings(name string, fs []findingDoc) {
-	shown := map[string]int{}
-	for _, f := range fs {
-		kind := f.Code + " " + f.Repaired
-		if shown[kind]++; shown[kind] <= mostAlike || t.a.verbose {
-			t.a.printf("%s: %s %s %s%s%s\n", name, t.severity(f.severity), f.Code,
-				where(f.locationDoc), printable(f.Message), fate(f))
-		}
-	}
+func (t *textReporter) findings(name string, fs []findingDoc) {
+	most := mostAlike
 	if t.a.verbose {
-		return
+		most = len(fs)
 	}
-	for _, f := range fs {
-		kind := f.Code + " " + f.Repaired
-		if more := shown[kind] - mostAlike; more > 0 {
-			t.a.printf("%s: %s %s and %d more like it%s (-v lists all)\n", name, t.severity(f.severity), f.Code, more, fate(f))
-			shown[kind] = 0
+	shown, _ := sift(fs, most)
+	for _, s := range shown {
+		switch {
+		case s.more > 0:
+			t.a.printf("%s: %s %s and %d more like it%s (-v lists all)\n", name, t.severity(s.f.severity), s.f.Code, s.more, fate(s.f))
+		case t.a.columns > 0:
+			t.block(name, s.f)
+		default:
+			t.a.printf("%s: %s %s %s%s%s\n", name, t.severity(s.f.severity), s.f.Code,
+				where(s.f.locationDoc), printable(s.f.Message), fate(s.f))
 		}
 	}
+}
+
+// block prints a finding as lines that fit the terminal: what it is and where, in
+// words, and what can be done about it.
+func (t *textReporter) block(name string, f findingDoc) {
+	const indent = 2
+	head := fmt.Sprintf("%s %s  %s", t.severity(f.severity), t.a.bold(f.Code), name)
+	place := strings.TrimSuffix(where(f.locationDoc), ": ")
+	switch {
+	case place != "" && width(head)+2+width(place) <= t.a.columns:
+		head += ", " + place
+	case place != "":
+		head += "\n" + indented(place, indent, t.a.columns)
+	}
+	t.a.printf("%s\n", head)
+	t.a.printf("%s\n", indented(printable(f.Message), indent, t.a.columns))
+	for _, line := range t.ways(f) {
+		t.a.printf("%s\n", indented("- "+line, indent, t.a.columns))
+	}
+}
+
+// ways are fates in more words: of each repair also what it loses, and with which
+// option it is carried out.
+func (t *textReporter) ways(f findingDoc) []string {
+	if f.Repaired != "" || f.WouldRepair != "" || f.severity == vol.SevInfo || !f.mendable {
+		return fates(f)
+	}
+	var lines []string
+	safe := false
+	for i, r := range f.Repairs {
+		var flags []string
+		if r.Loss == vol.LossNone.String() && !safe {
+			flags, safe = append(flags, "-p"), true
+		}
+		if i == 0 {
+			flags = append(flags, "-y")
+		}
+		if len(flags) == 0 {
+			flags = append(flags, "-r")
+		}
+		loss := lossWords(r.Loss)
+		if loss == "" {
+			loss = " (loses nothing)"
+		}
+		lines = append(lines, "repair with "+strings.Join(flags, " or ")+": "+r.Title+loss)
+	}
+	return lines
 }
 
 // where is the place of a finding, with a colon behind it.
@@ -99,21 +221,37 @@ func where(l locationDoc) string {
 	return strings.Join(parts, ", ") + ": "
 }
 
-// fate is what was, would be or can be done about a finding.
+// fate is what was, would be or can be done about a finding, behind its message.
 func fate(f findingDoc) string {
+	s := ""
+	for _, line := range fates(f) {
+		s += "; " + line
+	}
+	return s
+}
+
+// fates is the same as a list: each repair with what it may lose.
+func fates(f findingDoc) []string {
 	switch {
 	case f.Repaired != "":
-		return "; repaired: " + repairTitle(f, f.Repaired)
+		return []string{"repaired: " + repairTitle(f, f.Repaired)}
 	case f.WouldRepair != "":
-		return "; would be repaired: " + repairTitle(f, f.WouldRepair)
-	case len(f.Repairs) > 0 && f.severity > vol.SevInfo:
-		r, can := f.Repairs[0], "; can be repaired: "
-		if !f.mendable {
-			can = "; what would be right: "
-		}
-		return can + r.Title + lossWords(r.Loss)
+		return []string{"would be repaired: " + repairTitle(f, f.WouldRepair)}
+	case f.severity == vol.SevInfo:
+		return nil
 	}
-	return ""
+	var lines []string
+	for i, r := range f.Repairs {
+		can := "or: "
+		switch {
+		case i == 0 && f.mendable:
+			can = "can be repaired: "
+		case i == 0:
+			can = "what would be right: "
+		}
+		lines = append(lines, can+r.Title+lossWords(r.Loss))
+	}
+	return lines
 }
 
 func repairTitle(f findingDoc, name string) string {
@@ -137,19 +275,19 @@ func lossWords(loss string) string {
 }
 
 // severity is a word of constant width, in colour where that is wanted.
-func (t textReporter) severity(s vol.Severity) string {
+func (t *textReporter) severity(s vol.Severity) string {
 	word := fmt.Sprintf("%-7s", s)
 	switch s {
 	case vol.SevError:
-		return t.a.colour("31", word)
+		return t.a.colour("1;31", word)
 	case vol.SevWarning:
-		return t.a.colour("33", word)
+		return t.a.colour("1;35", word) // yellow cannot be read on white
 	}
 	return word
 }
 
 // verdict is what became of the findings, in words.
-func (t textReporter) verdict(v *volumeDoc) string {
+func (t *textReporter) verdict(v *volumeDoc) string {
 	var repaired, would, warnings, faults uint64
 	for _, f := range v.Findings {
 		switch {
@@ -176,10 +314,15 @@ func (t textReporter) verdict(v *volumeDoc) string {
 	if warnings > 0 {
 		words = append(words, plural(warnings, "warning left", "warnings left"))
 	}
-	if len(words) == 0 {
+	switch {
+	case len(words) == 0:
 		return t.a.colour("32", "clean")
+	case faults > 0:
+		return t.a.colour("1;31", strings.Join(words, ", "))
+	case warnings > 0:
+		return t.a.colour("1;35", strings.Join(words, ", "))
 	}
-	return strings.Join(words, ", ")
+	return t.a.colour("32", strings.Join(words, ", "))
 }
 
 // describe names a volume.
@@ -203,7 +346,7 @@ func statsLine(v *volumeDoc) string {
 }
 
 // writes prints what a dry run would have written.
-func (t textReporter) writes(d *checkDoc) {
+func (t *textReporter) writes(d *checkDoc) {
 	var total int64
 	for i, w := range d.Writes {
 		total += w.Length
@@ -219,7 +362,7 @@ func (t textReporter) writes(d *checkDoc) {
 }
 
 // advise says what a person can do about what is left.
-func (t textReporter) advise(d *checkDoc) {
+func (t *textReporter) advise(d *checkDoc) {
 	if t.a.quiet || len(d.Writes) > 0 {
 		return
 	}
@@ -239,17 +382,20 @@ func (t textReporter) advise(d *checkDoc) {
 	}
 	name := shellWord(d.Image)
 	if safe > 0 && d.mode == modeReport {
-		t.a.note("\"fatkit check -p %s\" repairs what loses nothing (%d of %d)", name, safe, safe+lossy+hopeless)
+		t.a.hint("\"fatkit check -p %s\" repairs what loses nothing (%d of %d)", name, safe, safe+lossy+hopeless)
 	}
 	if lossy > 0 && d.mode != modeAll {
 		all := "all"
 		if hopeless > 0 {
 			all = fmt.Sprintf("all but %d", hopeless)
 		}
-		t.a.note("\"fatkit check -y --keep-undo %s\" repairs %s, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", name, all, name)
+		t.a.hint("\"fatkit check -y --keep-undo %s\" repairs %s, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", name, all, name)
+	}
+	if d.Table != nil && len(d.Table.Findings) > 0 {
+		t.a.hint("fatkit does not change partition tables; \"fatkit explain %s\" says what does", d.Table.Findings[0].Code)
 	}
 	if hopeless > 0 {
-		t.a.note("%s cannot be repaired by fatkit; \"fatkit explain CODE\" says what it means", plural(uint64(hopeless), "problem", "problems"))
+		t.a.hint("%s cannot be repaired by fatkit; \"fatkit explain CODE\" says what it means", plural(uint64(hopeless), "problem", "problems"))
 	}
 }
 

@@ -14,8 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the scripts run this very program as "fatkit".
+// TestMain lets the scripts run this very program as "fatkit", and what calls other
+// tools run it under their names.
 func TestMain(m *testing.M) {
+	if toolNamed(os.Args[0]) != nil {
+		os.Exit(start())
+	}
 	testscript.Main(m, map[string]func(){"fatkit": main})
 }
 

@@ -48,7 +48,7 @@ func (a *app) undo(c *cli.Context) error {
 }
 
 func (a *app) undoImage(ctx context.Context, name, log string, force bool) (err error) {
-	im, err := a.open(name, dev.OpenOptions{Write: true})
+	im, err := a.open(ctx, name, dev.OpenOptions{Write: true})
 	if err != nil {
 		return err
 	}

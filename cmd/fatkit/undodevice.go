@@ -38,11 +38,18 @@ func (a *app) deviceJournal(path string, d dev.Device) (dev.Journal, error) {
 	return stateJournal{dev.FileJournal(filepath.Join(dir, name))}, err
 }
 
+// systemState is where the logs are of checks that the system runs at boot, with
+// neither a user nor a home: [FHS] /var/lib is for the state of programs.
+const systemState = "/var/lib/fatkit"
+
 // stateDir is where the logs of block devices are.
 func (a *app) stateDir() (string, error) {
 	state := a.getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
 		home := a.getenv("HOME")
+		if home == "" && os.Geteuid() == 0 {
+			return systemState, nil
+		}
 		if home == "" {
 			return "", usagef("neither XDG_STATE_HOME nor HOME is set, so there is no place for the undo log: name one with --undo")
 		}

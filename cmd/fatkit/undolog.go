@@ -22,7 +22,7 @@ type undoFlags struct {
 
 func undoFlagList() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "undo", Usage: "write the undo log to `FILE` instead of IMAGE.fatkit-undo"},
+		&cli.StringFlag{Name: "undo", Usage: "write the undo log to `FILE`", DefaultText: "IMAGE" + undoSuffix},
 		toggle("keep the undo log, so that \"fatkit undo\" can take this run back", "keep-undo"),
 	}
 }
@@ -195,7 +195,7 @@ func (a *app) commit(ctx context.Context, im *image, txn *dev.Txn, j dev.Journal
 	if !txn.Dirty() {
 		return dev.CommitStats{}, nil
 	}
-	m := a.newMeter("writing")
+	m := a.aside("writing")
 	defer m.clear()
 	stats, err := txn.Commit(ctx, dev.CommitOptions{
 		Undo: j, Keep: keep, Label: "fatkit " + a.command, Progress: m.update,

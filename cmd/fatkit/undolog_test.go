@@ -274,7 +274,12 @@ func TestJournalPlace(t *testing.T) {
 			t.Errorf("through a link: %s", got)
 		}
 	}
-	if _, err := a.deviceJournal("/dev/no-such-sdb", dev.NewMem(1<<20)); err == nil || !strings.Contains(err.Error(), "--undo") {
+	switch _, err := a.deviceJournal("/dev/no-such-sdb", dev.NewMem(1<<20)); {
+	case os.Geteuid() == 0:
+		if got := deviceLog(t, a, "/dev/no-such-sdb", dev.NewMem(1<<20)); filepath.Dir(got) != systemState {
+			t.Errorf("root without a home: %s", got)
+		}
+	case err == nil || !strings.Contains(err.Error(), "--undo"):
 		t.Errorf("no home: %v", err)
 	}
 	env["HOME"] = filepath.Join(dir, "home")

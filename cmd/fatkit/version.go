@@ -10,11 +10,22 @@ import (
 // versionNumber is the release that this is, or leads to.
 const versionNumber = "0.1.0"
 
+// What a release is built from, set by the linker: see .goreleaser.yaml. A build
+// by go build has none of it, and takes what Go notes in the program.
+//
+//nolint:gochecknoglobals // the linker sets variables of a package, and nothing else
+var (
+	linkedVersion string // 0.1.0
+	linkedCommit  string // full hash
+	linkedDate    string // of the commit, RFC 3339
+)
+
 // versionDoc is what version --json prints.
 type versionDoc struct {
 	Schema   string   `json:"schema"`
 	Version  string   `json:"version"`
-	Revision string   `json:"revision,omitempty"`
+	Commit   string   `json:"commit,omitempty"`
+	Date     string   `json:"date,omitempty"` // of the commit, RFC 3339
 	Modified bool     `json:"modified,omitempty"`
 	Go       string   `json:"go"`
 	Platform string   `json:"platform"`
@@ -38,7 +49,8 @@ func (a *app) versionCommand() *cli.Command {
 // version prints the version: with -q the number alone, with -v also what the
 // program was built from.
 func (a *app) version(*cli.Context) error {
-	d := a.versionDoc()
+	d := buildVersion()
+	d.Types = a.types()
 	switch {
 	case a.json:
 		a.printJSON(d)
@@ -47,27 +59,40 @@ func (a *app) version(*cli.Context) error {
 	default:
 		a.printf("fatkit %s (%s, %s)\n", d.Version, d.Go, d.Platform)
 		if a.verbose {
-			a.printf("revision %s, modified %t\n", d.Revision, d.Modified)
+			a.printf("commit %s of %s, modified %t\n", or(d.Commit, "unknown"), or(d.Date, "unknown"), d.Modified)
 			a.printf("types %v\n", d.Types)
 		}
 	}
 	return nil
 }
 
-func (a *app) versionDoc() versionDoc {
-	d := versionDoc{Schema: "fatkit.version/1", Version: versionNumber, Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Types: a.types()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return d
+// or is s, or what stands for nothing.
+func or(s, nothing string) string {
+	if s == "" {
+		return nothing
 	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			d.Revision = s.Value
-		case "vcs.modified":
-			d.Modified = s.Value == "true"
+	return s
+}
+
+// buildVersion is what is known of how the program was built: what the linker
+// was told comes before what Go noted.
+func buildVersion() versionDoc {
+	d := versionDoc{Schema: "fatkit.version/1", Version: or(linkedVersion, versionNumber), Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				d.Commit = s.Value
+			case "vcs.time":
+				d.Date = s.Value
+			case "vcs.modified":
+				d.Modified = s.Value == "true"
+			}
 		}
+	}
+	if linkedCommit != "" {
+		d.Commit, d.Date = linkedCommit, linkedDate
 	}
 	return d
 }

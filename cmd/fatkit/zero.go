@@ -58,8 +58,8 @@ func (a *app) zeroCommand() *cli.Command {
 		ArgsUsage: "IMAGE [PATH...]",
 		UsageText: "fatkit zero [-o OFFSET] [-l LENGTH] [-n] IMAGE PATH...\nfatkit zero --free [--slack] [--punch | --write] IMAGE",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "offset", Aliases: []string{"o"}, Usage: "first byte of the range", DefaultText: "0"},
-			&cli.StringFlag{Name: "length", Aliases: []string{"l"}, Usage: "bytes of the range", DefaultText: "to the end of the file"},
+			&cli.StringFlag{Name: "offset", Aliases: []string{"o"}, Usage: "begin the range `SIZE` bytes into the file", DefaultText: "0"},
+			&cli.StringFlag{Name: "length", Aliases: []string{"l"}, Usage: "`SIZE` of the range in bytes", DefaultText: "to the end of the file"},
 			toggle("do not grow the files", "keep-size", "n"),
 			toggle("zero every free cluster instead: by holes where the file can have them, else by writing", "free"),
 			toggle("with --free: also what lies behind the ends of files in their last clusters", "slack"),
@@ -67,7 +67,7 @@ func (a *app) zeroCommand() *cli.Command {
 			toggle("with --free: by writing, so that the space stays allocated", "write"),
 			toggle("go on although the volume asks for a check (not with --free)", "force", "f"),
 			toggle("print what would be zeroed, write nothing", "dry-run"),
-		}, undoFlagList()...),
+		}, append(imageFlags(), undoFlagList()...)...),
 		Action: a.zero,
 	}
 }

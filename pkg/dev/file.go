@@ -41,6 +41,8 @@ type File struct {
 	noZero  atomic.Bool  // it cannot zero a range by itself either
 	newborn atomic.Bool  // the directory entry is not durable yet
 	holes   holeCache
+	temp    string // a file to be removed when this one is closed, or ""
+	read    atomic.Int64
 }
 
 var _ Device = (*File)(nil)
@@ -264,9 +266,16 @@ func (f *File) Sync() error {
 	return nil
 }
 
+// BytesRead is how many bytes were read from it so far.
+func (f *File) BytesRead() int64 { return f.read.Load() }
+
 // Close closes the file, which unlocks it.
 func (f *File) Close() error {
-	if err := f.f.Close(); err != nil {
+	err := f.f.Close()
+	if f.temp != "" {
+		err = errors.Join(err, os.Remove(f.temp))
+	}
+	if err != nil {
 		return wrap("close", f.path, Range{}, err)
 	}
 	return nil

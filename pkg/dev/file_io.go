@@ -20,6 +20,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n, err := f.f.ReadAt(p, off)
+	f.read.Add(int64(n))
 	if n == len(p) {
 		return n, nil
 	}

@@ -3,7 +3,6 @@ package exfat
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -158,8 +157,13 @@ func (ds *folders) resolve(path string, create bool) (file, error) {
 	return f, ds.usable(f)
 }
 
+// missing is the error that dir has nothing called name, on the way to path.
 func missing(path string, dir *folder, name string) error {
-	return fmt.Errorf("%w: %s: there is no %q in %s: %w", vol.ErrRequest, path, name, dir.path, fs.ErrNotExist)
+	return vol.NoSuch(path, dir.path, name, func(yield func(string) bool) {
+		eachSlotRun(dir.slots, func(r slotRun) bool {
+			return r.kind != slotFile || yield(setAt(dir.slots, r.first).name())
+		})
+	})
 }
 
 // usable refuses a set that must not be changed.

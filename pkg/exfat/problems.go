@@ -30,7 +30,7 @@ func Problems() []vol.Problem {
 	ps = append(ps, specialProblems()...)
 	ps = append(ps, setProblems()...)
 	ps = append(ps, nameProblems()...)
-	return ps
+	return vol.Describe(ps, causes(), elsewhere())
 }
 
 // row of the catalogue.

@@ -2,7 +2,6 @@ package fat
 
 import (
 	"fmt"
-	"io/fs"
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -265,8 +264,11 @@ func (ds *folders) resolve(path string, create bool) (file, error) {
 	return file{dir: dir, slot: slot, path: path}, err
 }
 
+// missing is the error that dir has nothing called name, on the way to path.
 func missing(path string, dir *folder, name string) error {
-	return fmt.Errorf("%w: %s: there is no %q in %s: %w", vol.ErrRequest, path, name, dir.path, fs.ErrNotExist)
+	return vol.NoSuch(path, dir.path, name, func(yield func(string) bool) {
+		eachEntry(dir.used(), func(n namedEntry) bool { return n.e.isVolume() || yield(n.name()) })
+	})
 }
 
 // enter goes from dir into its directory name; path is for messages.

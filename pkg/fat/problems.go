@@ -37,7 +37,7 @@ func Problems() []vol.Problem {
 	ps = append(ps, chainProblems()...)
 	ps = append(ps, dirProblems()...)
 	ps = append(ps, nameProblems()...)
-	return ps
+	return vol.Describe(ps, causes(), elsewhere())
 }
 
 // Boot sector, backup and FSInfo: FAT-0100 …

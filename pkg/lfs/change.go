@@ -153,7 +153,7 @@ func (c *batch) child(dir *handle, name string, create, last bool) (*handle, err
 		}
 		return h, nil
 	case !create:
-		return nil, vol.Refusef("%s: there is no such file", path)
+		return nil, vol.NoSuch(path, dir.path, name, dir.names)
 	}
 	mode := uint16(newDirMode)
 	if last {

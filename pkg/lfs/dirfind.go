@@ -102,6 +102,46 @@ func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 	return 0, 0, nil
 }
 
+// names calls yield for the names in a directory, until it returns false or the
+// directory cannot be read on: they are for a suggestion, and none is better than
+// an error in place of another.
+func (h *handle) names(yield func(string) bool) {
+	if h.b.inline()&inlineDentry != 0 {
+		newDentryBlock(h.w.g.inlineArea(h.b)).eachName(yield)
+		return
+	}
+	b := make([]byte, h.w.g.BlockSize)
+	for level := range int(min(h.b.depth(), maxDirDepth)) {
+		from, _ := bucketPages(level, int(h.b.dirLevel()), 0)
+		to := from + dirBuckets(level, int(h.b.dirLevel()))*blocksPerBucket(level)
+		for page := from; page < min(to, maxNamedPages); page++ {
+			ok, err := h.readInto(page, b)
+			if err != nil || ok && !newDentryBlock(b).eachName(yield) {
+				return
+			}
+		}
+	}
+}
+
+// maxNamedPages bounds how many pages of a directory are looked at for a suggestion.
+const maxNamedPages = 4096
+
+// eachName calls yield for the names of entries, and reports whether it is to go on.
+func (d dentryBlock) eachName(yield func(string) bool) bool {
+	for i := 0; i < d.slots; {
+		if !d.used(i) {
+			i++
+			continue
+		}
+		n := d.entry(i).nameLen()
+		if n > 0 && n <= maxNameLen && i+nameSlots(n) <= d.slots && !yield(string(d.name(i, n))) {
+			return false
+		}
+		i += max(1, nameSlots(min(n, maxNameLen)))
+	}
+	return true
+}
+
 // bucketPages are the pages of the bucket that a hash belongs to on a level.
 func bucketPages(level, dirLevel int, hash uint32) (from, to uint64) {
 	for l := range level {

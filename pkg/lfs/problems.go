@@ -36,7 +36,7 @@ func Problems() []vol.Problem {
 	ps = append(ps, nodeProblems()...)
 	ps = append(ps, inodeProblems()...)
 	ps = append(ps, dirProblems()...)
-	return ps
+	return vol.Describe(ps, causes(), elsewhere())
 }
 
 // Superblocks: F2FS-0100 …

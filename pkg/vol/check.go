@@ -61,6 +61,12 @@ type Sink interface {
 	Finding(f *Finding, repaired *Repair)
 }
 
+// PassCounter is a Sink that wants to know how many passes a round has, before
+// the first.
+type PassCounter interface {
+	Passes(n int)
+}
+
 // Fix carries out the repair named by r. It changes only the device that the
 // check runs on.
 type Fix func(ctx context.Context, r Repair) error

@@ -115,7 +115,11 @@ func (s *session) round(ctx context.Context) (mended bool, err error) {
 	for _, m := range s.more {
 		m.met, m.left = 0, 0
 	}
-	for _, p := range c.Passes() {
+	passes := c.Passes()
+	if counter, ok := s.sink.(PassCounter); ok {
+		counter.Passes(len(passes))
+	}
+	for _, p := range passes {
 		if s.sink != nil {
 			s.sink.Pass(p.Name, s.res.Rounds)
 		}

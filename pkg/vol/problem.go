@@ -2,6 +2,7 @@ package vol
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -34,9 +35,34 @@ type Problem struct {
 	Code, Slug string
 	Severity   Severity
 	Title      string // what is wrong, in a few words
-	Explain    string // what it means and how it comes about
+	Explain    string // what it means
 	Source     string // the rule that is broken: document and section
+	Cause      string // how it comes about
+	Elsewhere  string // what other tools and systems do with it
 	Repairs    []Repair
+}
+
+// Words are the codes of several problems, with blanks between, and a text on them:
+// what one fault has for its cause others of its kind have, too.
+type Words [2]string
+
+// Describe puts causes, and what others do, into the rows of a catalogue. A code of
+// which there is no row is a mistake of the package, and panics.
+func Describe(ps []Problem, causes, elsewhere []Words) []Problem {
+	fill := func(ws []Words, field func(*Problem) *string) {
+		for _, w := range ws {
+			for _, code := range strings.Fields(w[0]) {
+				p := Find(ps, code)
+				if p == nil {
+					panic("there is no problem " + code)
+				}
+				*field(p) = w[1]
+			}
+		}
+	}
+	fill(causes, func(p *Problem) *string { return &p.Cause })
+	fill(elsewhere, func(p *Problem) *string { return &p.Elsewhere })
+	return ps
 }
 
 // Repair is one way to mend a problem, the preferred one first.

@@ -50,3 +50,12 @@ func findPeer(name string) (string, bool) {
 	}
 	return "", false
 }
+
+// PeerModule is Peer for what is no command but a module of an interpreter, called
+// name: the test goes on if the interpreter runs args with success.
+func PeerModule(t testing.TB, interpreter, name string, args ...string) {
+	t.Helper()
+	if err := exec.Command(interpreter, args...).Run(); err != nil {
+		missing(t, name+" is not installed")
+	}
+}

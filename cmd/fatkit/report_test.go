@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/xml"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// nasty is a document with names and texts that mean something to those who read
+// reports.
+func nasty() *checkDoc {
+	off := int64(7)
+	d := newCheckDoc("a,b:c%.img", modeReport)
+	v := &volumeDoc{volumeHead: volumeHead{Type: "fat16", Label: "<&]]>\x1b"}, Verdict: verdictUncorrected, Stats: &statsDoc{}}
+	v.Findings = []findingDoc{{Code: "FAT-0012", Slug: "cross-linked", Severity: "error", severity: vol.SevError,
+		Message: "100% \"<&]]>\"\x1b[31m\nred", locationDoc: locationDoc{Path: "/ä\x00\n::error::x", Offset: &off, Length: 2}, Repairs: []repairDoc{}}}
+	d.add(v)
+	d.settle()
+	return d
+}
+
+func reported(t *testing.T, name string, d *checkDoc) string {
+	t.Helper()
+	var out strings.Builder
+	a := newApp(drivers(), nil, &out, &out)
+	r := a.newReporter(name, &checkOptions{failOn: vol.SevError})
+	r.Image(d)
+	r.End(4)
+	_ = a.out.Flush()
+	return out.String()
+}
+
+// TestGitHubEscaping: by the rules of workflow commands, so that nothing in an
+// image makes a command or a property of its own.
+func TestGitHubEscaping(t *testing.T) {
+	want := `::error file=a%2Cb%3Ac%25.img,title=FAT-0012 cross-linked::a,b:c%25.img: /ä\x00\n::error::x, byte 7: 100%25 \"<&]]>\"\x1b[31m\nred` + "\n"
+	if got := reported(t, reportGitHub, nasty()); got != want {
+		t.Errorf("%q, want\n%q", got, want)
+	}
+}
+
+// TestJUnitIsXML: any XML reader gets through it, and finds the counts right.
+func TestJUnitIsXML(t *testing.T) {
+	text := reported(t, reportJUnit, nasty())
+	var all junitSuites
+	if err := xml.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if all.Tests != 2 || all.Failures != 1 || len(all.Suites) != 1 || len(all.Suites[0].Cases) != 2 || !utf8.ValidString(text) {
+		t.Errorf("%+v", all)
+	}
+	c := all.Suites[0].Cases[1]
+	if c.Failure == nil || !strings.Contains(c.Failure.Text, `"<&]]>`) || c.Failure.Type != "FAT-0012" {
+		t.Errorf("%+v", c)
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' && r != '\t' {
+			t.Errorf("%q is in it", r)
+		}
+	}
+}
+
+// TestSift: of many alike the first are shown, and the rest is counted.
+func TestSift(t *testing.T) {
+	var fs []findingDoc
+	for i := range 60 {
+		fs = append(fs, findingDoc{Code: []string{"A", "B"}[i%2], Repaired: []string{"", "set"}[i/50]})
+	}
+	shown, all := sift(fs, 20)
+	if len(shown) != 20+20+5+5+2 || all || shown[50].more != 5 || shown[51].more != 5 {
+		t.Errorf("%d shown, %+v", len(shown), shown[len(shown)-3:])
+	}
+	if shown, all := sift(fs[:10], 20); len(shown) != 10 || !all {
+		t.Errorf("%d, %v", len(shown), all)
+	}
+	if out := reported(t, reportGitHub, many(30)); strings.Count(out, "\n") != mostAlike+1 || !strings.Contains(out, "and 10 more like it") {
+		t.Error(out)
+	}
+}
+
+func many(n int) *checkDoc {
+	d := nasty()
+	for range n - 1 {
+		d.Volumes[0].Findings = append(d.Volumes[0].Findings, d.Volumes[0].Findings[0])
+	}
+	return d
+}
+
+// onScreen is what a terminal of that width shows of a run.
+func (f *fake) onScreen(columns int, args ...string) string {
+	f.t.Helper()
+	var out strings.Builder
+	a := newApp([]*vol.Driver{fakeDriver(nil)}, strings.NewReader(""), &out, &out)
+	a.columns, a.colours = columns, true
+	full := []string{"fatkit"}
+	for _, arg := range args {
+		full = append(full, strings.ReplaceAll(arg, "IMAGE", f.image))
+	}
+	a.run(f.t.Context(), full)
+	return strings.ReplaceAll(out.String(), f.image, "card.img")
+}
+
+// TestScreen: on a terminal no line is wider than it, every repair is shown with
+// its option and its price, and volumes stand in a table.
+func TestScreen(t *testing.T) {
+	f := twoPartitions(t, fakeVolumeBytes(pSafe, pLossy, pOrphans, pHopeless), fakeVolumeBytes(pWarning))
+	for _, columns := range []int{40, 80, 140} {
+		for _, cmd := range []string{"check", "mount-scan"} {
+			text := f.onScreen(columns, cmd, "IMAGE")
+			for line := range strings.Lines(text) {
+				if w := width(strings.TrimRight(line, "\n")); w > columns && !strings.Contains(line, "IMAGE") {
+					t.Errorf("%d columns: %d: %q", columns, w, line)
+				}
+			}
+		}
+	}
+	text := f.onScreen(200, "check", "IMAGE")
+	for _, want := range []string{
+		"\x1b[1;31merror  \x1b[0m \x1b[1mFAKE-0002\x1b[0m  card.img:1, /f0, cluster 2, byte 33280\n  something is wrong (is 2, should be 0)\n  - repair with -p or -y: put it right (loses nothing)\n",
+		"  - repair with -y: cut it off (contents may be lost)\n",
+		"  - repair with -y: free them (contents may be lost)\n  - repair with -p: keep them (loses nothing)\n",
+		"\x1b[1mPART  TYPE  LABEL  SIZE    RESULT\x1b[0m\n1     FAKE  FAKE   64 KiB  \x1b[1;31m4 errors left\x1b[0m: 3 files, 1 directory, 50 % used\n",
+		"3                  64 KiB  skipped: no file system that fatkit knows, or not formatted\n",
+		"1 image, 3 volumes: 1 clean, 1 with something left, 1 skipped; 4 errors left, 1 warning left\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if plain := f.run("check", "IMAGE"); strings.Contains(plain.out, "\x1b") || !strings.Contains(plain.out, "card.img:1: error   FAKE-0002 /f0, cluster 2, byte 33280: something is wrong") {
+		t.Errorf("piped: %s", plain.out)
+	}
+}
+
+// TestIndented: words are not broken, wide characters count twice.
+func TestIndented(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		wide int
+		want string
+	}{
+		{"one two three", 40, "  one two three"},
+		{"one two three", 10, "  one two\n  three"},
+		{"- one two three", 10, "  - one\n    two\n    three"},
+		{"日本語 日本語", 12, "  日本語\n  日本語"},
+		{"a-very-long-word-that-fits-nowhere x", 10, "  a-very-long-word-that-fits-nowhere\n  x"},
+		{"\x1b[1mone\x1b[0m two", 9, "  \x1b[1mone\x1b[0m two"},
+		{"", 10, "  "},
+	} {
+		if got := indented(tt.text, 2, tt.wide); got != tt.want {
+			t.Errorf("%q in %d: %q, want %q", tt.text, tt.wide, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// ErrTooLarge: what is unpacked has more bytes than it may.
+var ErrTooLarge = errors.New("too large unpacked")
+
+const (
+	unpackPiece = 1 << 20  // bytes read at once; runs of zeros of 4 KiB and more in it are left as holes
+	unpackSpare = 64 << 20 // bytes of the file system that are left to others
+	unpackLook  = 32 << 20 // bytes written between two looks at how much is left
+)
+
+// Unpack reads r to its end into a file that has no name, or loses it when it is
+// closed, in dir ("": where the system keeps temporary files), and opens that
+// for reading. Zeros are left as holes. path is what messages call it. Errors are
+// *Error with Op "unpack" around: ErrTooLarge as soon as there are more than most
+// bytes, or as they do not fit on the file system of dir; ErrEmpty where there is
+// none; what r says; and what ctx says when it is cancelled.
+func Unpack(ctx context.Context, path, dir string, r io.Reader, most int64) (*File, error) {
+	f, err := os.CreateTemp(dir, "fatkit-unpacked-*")
+	if err != nil {
+		return nil, wrap("unpack", path, Range{}, err)
+	}
+	temp := f.Name()
+	if os.Remove(temp) == nil {
+		temp = ""
+	}
+	d, err := unpackTo(ctx, f, path, r, most)
+	if err != nil {
+		_ = f.Close() // nobody will miss it
+		if temp != "" {
+			_ = os.Remove(temp)
+		}
+		return nil, wrap("unpack", path, Range{}, err)
+	}
+	d.temp = temp
+	return d, nil
+}
+
+// unpackTo reads r into f.
+func unpackTo(ctx context.Context, f *os.File, path string, r io.Reader, most int64) (*File, error) {
+	markSparse(f)
+	w := &holeWriter{f: f, most: most}
+	b := make([]byte, unpackPiece)
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := fill(r, b)
+		if werr := w.write(b[:n]); werr != nil {
+			return nil, werr
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("after %d bytes: %w", w.off, err)
+		}
+	}
+	if err := f.Truncate(w.off); err != nil {
+		return nil, err
+	}
+	return adopt(f, path, OpenOptions{})
+}
+
+// fill is io.ReadFull, but tells the end of r, io.EOF, from a stream that breaks
+// off, which has io.ErrUnexpectedEOF for an error.
+func fill(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = r.Read(p[n:])
+		n += m
+	}
+	return n, err
+}
+
+// holeWriter writes a file from its start to its end and leaves zeros out.
+type holeWriter struct {
+	f       *os.File
+	off     int64
+	most    int64
+	written int64 // since the last look at how much room is left
+}
+
+func (w *holeWriter) write(p []byte) error {
+	if int64(len(p)) > w.most-w.off {
+		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.most)
+	}
+	var zeros [txnPage]byte
+	for len(p) > 0 {
+		n, data := 0, !bytes.Equal(p[:min(txnPage, len(p))], zeros[:min(txnPage, len(p))])
+		for n < len(p) { // pages that are alike in this
+			m := min(txnPage, len(p)-n)
+			if data == bytes.Equal(p[n:n+m], zeros[:m]) {
+				break
+			}
+			n += m
+		}
+		if data {
+			if err := w.room(int64(n)); err != nil {
+				return err
+			}
+			if _, err := w.f.WriteAt(p[:n], w.off); err != nil {
+				return err
+			}
+		}
+		p, w.off = p[n:], w.off+int64(n)
+	}
+	return nil
+}
+
+// room refuses to fill the file system to its brim: others need it, too.
+func (w *holeWriter) room(n int64) error {
+	if w.written -= n; w.written >= 0 {
+		return nil
+	}
+	w.written = unpackLook
+	if free, ok := freeBytes(w.f); ok && free < unpackSpare+unpackLook {
+		return fmt.Errorf("%w: %d bytes are free where it is unpacked to, after %d", ErrTooLarge, free, w.off)
+	}
+	return nil
+}
