@@ -68,29 +68,7 @@ type commandWords struct {
 // manWords are the words on a command.
 func manWords(command string) commandWords {
 	return map[string]commandWords{
-		"format": {
-			description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
-
-Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
-
-With --table the image is a disk of one partition, which begins and ends at a multiple of 1 MiB. The table counts in the sectors of the device; an image file has none of its own, so there --sector-size says which disk it is of. Its ids follow SOURCE_DATE_EPOCH as all others do.
-
-Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
-			examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
-
-  fatkit format -t fat32 -s 64G -L CARD card.img
-  fatkit format -t fat32 -L ESP disk.img:1
-  fatkit format -t fat -s 1440K floppy.img
-
-A whole disk with a GPT and one partition:
-
-  fatkit format -t exfat -s 64G --table gpt -L CARD card.img
-
-What it would look like, without writing it:
-
-  fatkit format -t fat32 -s 64G --dry-run card.img`,
-			also: []string{"mkfs(8)", "mkfs.fat(8)"},
-		},
+		"format": formatWords(),
 		"check": {
 			description: `Findings are printed with their code, path and place; fatkit-problems(7) and "fatkit explain" say what the codes mean. A repair is written only if the repaired volume, checked again in memory, shows no error that was not there before or was not left on purpose.` + "\n\n" + checkWords(),
 			examples: `In a script, before mounting:
@@ -155,4 +133,31 @@ An image that is compressed with gzip, zstd or xz is recognised by its first byt
 --report json prints a document for each image; jsonl a line for each finding, then one for the image, and at last one that sums up; sarif a log of SARIF 2.1.0 with byte regions and fingerprints that do not depend on where the partition lies; junit a suite for each volume, in which a code fails as --fail-on says; github the workflow commands that make annotations. On a terminal the text report is broken to its width; in a pipe it has a line for each finding.
 
 -C writes lines of pass, done, total and device, as e2fsck does, on the scale of e2fsck's five passes.`
+}
+
+// formatWords are the words on format.
+func formatWords() commandWords {
+	return commandWords{
+		description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
+
+Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
+
+With --table the image is a disk of one partition, which begins and ends at a multiple of 1 MiB. The table counts in the sectors of the device; an image file has none of its own, so there --sector-size says which disk it is of. Its ids follow SOURCE_DATE_EPOCH as all others do.
+
+Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
+		examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
+
+  fatkit format -t fat32 -s 64G -L CARD card.img
+  fatkit format -t fat32 -L ESP disk.img:1
+  fatkit format -t fat -s 1440K floppy.img
+
+A whole disk with a GPT and one partition:
+
+  fatkit format -t exfat -s 64G --table gpt -L CARD card.img
+
+What it would look like, without writing it:
+
+  fatkit format -t fat32 -s 64G --dry-run card.img`,
+		also: []string{"mkfs(8)", "mkfs.fat(8)"},
+	}
 }
