@@ -110,9 +110,7 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
   fatkit mount-scan --json card.img | jq '.volumes[].load'`,
 			also: []string{"mount(8)", "blockdev(8)"},
 		},
-		"info": {
-			examples: `  fatkit info card.img`,
-		},
+		"info": {examples: `  fatkit info card.img`},
 		"undo": {
 			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused.`,
 			examples: `  fatkit check -y --keep-undo card.img
