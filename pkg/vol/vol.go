@@ -36,6 +36,14 @@ type Driver struct {
 	Check func(d dev.Device, o CheckOptions) Checker
 	// MountScan says what a mount would read and find. It never writes.
 	MountScan func(ctx context.Context, d dev.Device, o ScanOptions) (*Scan, error)
+	// Read opens a volume for reading its files. Nil while a format cannot.
+	Read func(ctx context.Context, d dev.Device) (Tree, error)
+	// Holds is what there is a place for on a volume of this format.
+	Holds Holds
+	// Need is how many clusters of a planned volume the entries take,
+	// directories included. An entry that no volume of this format and type
+	// can hold is ErrRequest. Nil while a format cannot.
+	Need func(p *Plan, o FormatOptions, entries []Entry) (uint64, error)
 }
 
 // Identity is the answer of a Probe.
@@ -80,6 +88,16 @@ type Volume interface {
 	// FreeRanges calls fn with the bytes (of the volume) that belong to no
 	// file, in rising order; with slack also the tails of last clusters.
 	FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (FreeTotal, error)
+}
+
+// Filler is a Volume that entries can be added to and taken from.
+type Filler interface {
+	Volume
+	// Put stages all entries of r, or fails. Contents of files are not staged:
+	// Pour copies them to where the result says, before the commit.
+	Put(ctx context.Context, r *PutRequest) (*PutResult, error)
+	// Remove stages that files and directories are taken away.
+	Remove(ctx context.Context, r RemoveRequest) (*RemoveResult, error)
 }
 
 // FreeTotal counts what FreeRanges went over.
