@@ -14,5 +14,7 @@ func Driver() *vol.Driver {
 		Describe:  describe,
 		Check:     newChecker,
 		MountScan: mountScan,
+		Read:      read,
+		Holds:     vol.Holds{Flags: true, MaxSize: maxFileSize},
 	}
 }
