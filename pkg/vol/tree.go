@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -94,11 +95,16 @@ func pathParts(p string) ([]string, error) {
 	return parts, nil
 }
 
-// Walk calls fn for n and, if it is a directory, for all below it, a directory
-// before what is in it. A directory that is met twice is damage, and ends the
-// walk: on a damaged volume one can be its own child. fs.SkipDir as the result of
-// fn leaves out what is in a directory.
-func Walk(ctx context.Context, t Tree, n *Node, fn func(*Node) error) error {
+// WalkFunc is called for a node; and for a directory once more, with what went
+// wrong, where not all that is in it could be listed. fs.SkipDir as its result
+// leaves out what is in a directory, nil after an error goes on with the rest,
+// and any other error ends the walk.
+type WalkFunc func(n *Node, err error) error
+
+// Walk calls fn for n and, if it is a directory, for all below it: a directory
+// before what is in it, and that in order of name. A directory that is met
+// twice is damage: on a damaged volume one can be its own child.
+func Walk(ctx context.Context, t Tree, n *Node, fn WalkFunc) error {
 	w := walk{ctx: ctx, t: t, fn: fn, seen: make(map[uint64]string)}
 	return w.visit(n, 0)
 }
@@ -106,7 +112,7 @@ func Walk(ctx context.Context, t Tree, n *Node, fn func(*Node) error) error {
 type walk struct {
 	ctx  context.Context
 	t    Tree
-	fn   func(*Node) error
+	fn   WalkFunc
 	seen map[uint64]string // directories by ID
 }
 
@@ -114,28 +120,17 @@ func (w *walk) visit(n *Node, depth int) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	err := w.fn(n)
+	err := w.fn(n, nil)
 	if errors.Is(err, fs.SkipDir) {
 		return nil
 	}
 	if err != nil || !n.IsDir() {
 		return err
 	}
-	if before, twice := w.seen[n.ID]; twice {
-		return fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, n.Path, before)
+	kids, err := w.kids(n, depth)
+	if err != nil && w.ctx.Err() == nil {
+		err = w.fn(n, err)
 	}
-	if depth > maxDepth {
-		return fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, n.Path, maxDepth)
-	}
-	w.seen[n.ID] = n.Path
-	var kids []*Node
-	err = w.t.List(w.ctx, n, func(k *Node) error {
-		if k.IsDir() {
-			kids = append(kids, k)
-			return nil
-		}
-		return w.visit(k, depth+1)
-	})
 	for _, k := range kids {
 		if err != nil {
 			return err
@@ -143,6 +138,23 @@ func (w *walk) visit(n *Node, depth int) error {
 		err = w.visit(k, depth+1)
 	}
 	return err
+}
+
+// kids is what is in a directory, in order of name, as far as it can be read.
+func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
+	if before, twice := w.seen[n.ID]; twice {
+		return nil, fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, n.Path, before)
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, n.Path, maxDepth)
+	}
+	w.seen[n.ID] = n.Path
+	err = w.t.List(w.ctx, n, func(k *Node) error {
+		kids = append(kids, k)
+		return nil
+	})
+	slices.SortStableFunc(kids, func(a, b *Node) int { return strings.Compare(a.Path, b.Path) })
+	return kids, err
 }
 
 // Glob is the nodes that a pattern of path.Match matches, component by
