@@ -67,7 +67,7 @@ func pump(ctx context.Context, w io.Writer, in io.ReaderAt, size int64) error {
 		}
 		p := b[:min(int64(len(b)), size-at)]
 		if _, err := in.ReadAt(p, at); err != nil && !errors.Is(err, io.EOF) {
-			return err
+			return &sourceError{err}
 		}
 		if _, err := w.Write(p); err != nil {
 			return err
@@ -76,3 +76,9 @@ func pump(ctx context.Context, w io.Writer, in io.ReaderAt, size int64) error {
 	}
 	return nil
 }
+
+// sourceError is what is wrong with the side that is copied from.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }

@@ -186,17 +186,17 @@ func (t *tree) chain(path string, start uint32, n int64, exact bool) ([]space.Ex
 func (t *tree) node(dir string, e namedEntry) *vol.Node {
 	start := e.e.start(t.g.Type)
 	n := &vol.Node{Path: vol.JoinPath(dir, e.name()), Nlink: 1, ID: uint64(start), Own: start}
-	n.Kind, n.Mode = vol.KindFile, 0o755
+	n.Kind, n.Mode = vol.KindFile, 0o644
 	n.Flags = vol.FileFlags(e.e.attr()) & (vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive)
-	if n.Flags&vol.FlagReadOnly != 0 {
-		n.Mode = 0o555
-	}
 	n.Attributes = n.Flags.Names()
 	if e.e.isDir() {
-		n.Kind = vol.KindDir
+		n.Kind, n.Mode = vol.KindDir, 0o755
 	} else {
 		n.Size = int64(e.e.size())
 		n.Valid = n.Size
+	}
+	if n.Flags&vol.FlagReadOnly != 0 {
+		n.Mode &^= 0o222
 	}
 	n.Modified = stamp{e.e.u16(offWrtDate), e.e.u16(offWrtTime)}.at(0)
 	n.Born = stamp{e.e.u16(offCrtDate), e.e.u16(offCrtTime)}.at(e.e[offCrtTenth])

@@ -1,6 +1,8 @@
 package vol
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -129,4 +131,15 @@ func (u Use) String() string {
 type UseRange struct {
 	dev.Range
 	Use Use
+}
+
+// SetXattr is xs with the attribute name set to value, in order of name.
+func SetXattr(xs []Xattr, name string, value []byte) []Xattr {
+	i, found := slices.BinarySearchFunc(xs, name, func(x Xattr, n string) int { return strings.Compare(x.Name, n) })
+	if found {
+		xs = slices.Clone(xs)
+		xs[i].Value = value
+		return xs
+	}
+	return slices.Insert(slices.Clone(xs), i, Xattr{name, value})
 }
