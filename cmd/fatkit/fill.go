@@ -180,4 +180,3 @@ func (a *app) sourceOptions(f inFlags) (o source.Options, err error) {
 	}
 	return o, err
 }
-
