@@ -16,28 +16,9 @@
 # Prints a Markdown table. Needs Go; exfatprogs for the comparison.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-PATH=$PATH:/usr/sbin:/sbin
-
-runs=5 cold="" dir=${TMPDIR:-/tmp}/fatkit-bench
-while getopts n:d:c o; do
-	case $o in
-	n) runs=$OPTARG ;;
-	d) dir=$OPTARG ;;
-	c) cold="sync; echo 3 >/proc/sys/vm/drop_caches" ;;
-	*) exit 2 ;;
-	esac
-done
-shift $((OPTIND - 1))
-[ $# -gt 0 ] || set -- nofat fat frag onedir large format prealloc
-
-mkdir -p "$dir"
-bin=$dir/bin
-go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/exfattree ./bench/measure
 fsck=${FSCK:-fsck.exfat} mkfs=${MKFS:-mkfs.exfat}
-have() { command -v "$1" >/dev/null; }
-for tool in "$bin/fatkit" "$fsck" "$mkfs" dd; do
-	[ -z "$cold" ] || ! have "$tool" || cold="$cold; cat $(command -v "$tool") >/dev/null"
-done
+programs="exfattree measure" peers="$fsck $mkfs" cases="nofat fat frag onedir large format prealloc"
+. bench/common.sh
 
 # image NAME ARGS...: a volume of exfattree's, made once.
 image() {
@@ -50,21 +31,13 @@ image() {
 	fi
 }
 
-# measure TITLE PREPARE NAME=COMMAND...
-measure() {
-	local title=$1 prepare=$2
-	shift 2
-	[ -z "$cold" ] || prepare="${prepare:+$prepare; }$cold"
-	"$bin/measure" -n "$runs" -title "$title" -prepare "$prepare" "$@"
-}
-
 # reading IMAGE NAME...: commands that read these ranges of it.
 reading() {
 	local path=$dir/$1.img name off len
 	shift
 	for name in "$@"; do
 		read -r off len < <(awk -v n="$name" '$1 == n { print $2, $3 }' "$path.ranges")
-		echo -n "dd if=$path of=/dev/null bs=1M iflag=skip_bytes,count_bytes skip=$off count=$len status=none; "
+		echo -n "$(reads "$path" "$len" "$off"); "
 	done
 }
 
@@ -76,8 +49,7 @@ check() {
 	measure "$1" "" "${tools[@]}" "dd, the metadata=$(reading "$2" fat bitmap directories)"
 }
 
-echo "| case | command | median s | range s | peak MiB | times the first |"
-echo "| --- | --- | --- | --- | --- | --- |"
+table_head
 for case in "$@"; do
 	case $case in
 	nofat)
@@ -108,17 +80,8 @@ for case in "$@"; do
 		measure "4 TiB, 2 KiB clusters, empty, the bitmap of 256 MiB on disk" "" "${tools[@]}"
 		;;
 	format)
-		ours=$dir/ours.img theirs=$dir/theirs.img
-		for args in "1T " "4T -c 2K"; do
-			read -r size cluster <<<"$args"
-			tools=("fatkit format=$bin/fatkit format -q -t exfat -s $size $cluster $ours")
-			! have "$mkfs" || tools+=("mkfs.exfat=$mkfs $cluster $theirs")
-			measure "format, $size $cluster, sparse" "rm -f $ours $theirs; truncate -s $size $theirs" "${tools[@]}"
-			# The last run was the other tool's.
-			[ -e "$ours" ] || "$bin/fatkit" format -q -t exfat -s $size $cluster "$ours"
-			echo "<!-- on disk: fatkit $(du -k "$ours" | cut -f1) KiB, mkfs.exfat $(du -k "$theirs" | cut -f1) KiB -->"
-		done
-		rm -f "$ours" "$theirs"
+		formats exfat 1T "" mkfs.exfat "$mkfs"
+		formats exfat 4T "-c 2K" mkfs.exfat "$mkfs -c 2K"
 		;;
 	prealloc)
 		new=$dir/new.img
@@ -126,12 +89,9 @@ for case in "$@"; do
 		bytes=$((16 * 1024 * 1024 * 1024 / 4096 / 8))
 		measure "prealloc, 16 files of 1 GiB, contiguous" "rm -f $new $new.dd; $bin/fatkit format -q -t exfat -s 32G -c 4K $new" \
 			"fatkit prealloc=$bin/fatkit prealloc -q --create --contiguous -l 1G $new $files" \
-			"dd and fsync, as many bitmap bytes=dd if=/dev/zero of=$new.dd bs=1M iflag=count_bytes count=$bytes conv=fsync status=none"
+			"dd and fsync, as many bitmap bytes=$(syncs "$new.dd" "$bytes")"
 		rm -f "$new" "$new.dd"
 		;;
-	*)
-		echo "no case $case" >&2
-		exit 2
-		;;
+	*) unknown "$case" ;;
 	esac
 done

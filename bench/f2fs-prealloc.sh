@@ -2,31 +2,22 @@
 # Times fatkit prealloc of 64 files of 64 MiB, synced, beside Linux, which does
 # the same with fallocate(2) on the same image in user-mode Linux.
 #
-#   bench/f2fs-prealloc.sh [-n RUNS] [-d DIR]
+#   bench/f2fs-prealloc.sh [-n RUNS] [-d DIR] [-c]
 #
+# -c empties the page cache before each run (root).
 # Of fatkit the whole command counts, with its undo log and every sync; of Linux
 # mount to umount, and the calls and one sync by themselves. Prints a line a run.
 # Needs Go, mkfs.f2fs, perl and user-mode-linux.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-PATH=$PATH:/usr/sbin:/sbin
+programs="" peers="" cases=""
+. bench/common.sh
 
-runs=5 dir=${TMPDIR:-/tmp}/fatkit-bench
-while getopts n:d: o; do
-	case $o in
-	n) runs=$OPTARG ;;
-	d) dir=$OPTARG ;;
-	*) exit 2 ;;
-	esac
-done
-mkdir -p "$dir"
-dir=$(realpath "$dir")
-go build -buildvcs=false -o "$dir/fatkit" ./cmd/fatkit
 rm -f "$dir/empty.img"
 truncate -s 8G "$dir/empty.img"
 mkfs.f2fs -q "$dir/empty.img"
 for i in $(seq 64); do printf '64M\tf%d\n' "$i"; done >"$dir/manifest"
-fresh() { cp --sparse=always "$dir/empty.img" "$dir/$1.img" && sync "$dir/$1.img"; }
+fresh() { cp --sparse=always "$dir/empty.img" "$dir/$1.img" && sync "$dir/$1.img" && eval "$cold"; }
 
 cat >"$dir/linux.pl" <<'PERL'
 use Time::HiRes qw(time);
@@ -62,6 +53,6 @@ for _ in $(seq "$runs"); do
 	{ linux.uml mem=512M rootfstype=hostfs rootflags=/ ro quiet con=null con0=fd:0,fd:1 init="$dir/init" ubd0="$dir/linux.img" </dev/null 2>/dev/null || true; } | tr -d '\r' | grep '^Linux' || echo "Linux did not get through"
 	fresh fatkit
 	start=$(date +%s%N)
-	"$dir/fatkit" prealloc -q --create --manifest "$dir/manifest" "$dir/fatkit.img"
+	"$bin/fatkit" prealloc -q --create --manifest "$dir/manifest" "$dir/fatkit.img"
 	echo "fatkit: $(((($(date +%s%N) - start)) / 1000000)) ms"
 done

@@ -6,7 +6,8 @@
 #   -n  runs of each command, 5 unless given; the median counts
 #   -d  directory for the images, on a file system with sparse files of 1 TiB;
 #       they stay there for the next time, and take some 7 GiB
-#   -c  empty the page cache before each run (root)
+#   -c  empty the page cache before each run (root); the programs are then read
+#       back, so that only the images are cold
 #
 # Cases: large tree shuffled format; all unless given. FSCK and MKFS name other
 # builds of f2fs-tools than those of the path. To make the inputs of tree and
@@ -14,25 +15,9 @@
 # Prints a Markdown table. Needs Go, and mkfs.f2fs and sload.f2fs for the inputs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-PATH=$PATH:/usr/sbin:/sbin
-
-runs=5 cold="" dir=${TMPDIR:-/tmp}/fatkit-bench
-while getopts n:d:c o; do
-	case $o in
-	n) runs=$OPTARG ;;
-	d) dir=$OPTARG ;;
-	c) cold="sync; echo 3 >/proc/sys/vm/drop_caches" ;;
-	*) exit 2 ;;
-	esac
-done
-shift $((OPTIND - 1))
-[ $# -gt 0 ] || set -- large tree shuffled format
-
-mkdir -p "$dir"
-bin=$dir/bin
-go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/f2fstree ./bench/measure
 fsck=${FSCK:-fsck.f2fs} mkfs=${MKFS:-mkfs.f2fs}
-have() { command -v "$1" >/dev/null; }
+programs="f2fstree measure" peers="$fsck $mkfs" cases="large tree shuffled format"
+. bench/common.sh
 
 # image NAME SIZE [COMMAND]: a volume of mkfs.f2fs, made once; the command, which
 # may fill it, has its name in $new.
@@ -68,14 +53,6 @@ fill_shuffled() {
 	"$bin/f2fstree" -shuffle "$new"
 }
 
-# measure TITLE PREPARE NAME=COMMAND...
-measure() {
-	local title=$1 prepare=$2
-	shift 2
-	[ -z "$cold" ] || prepare="${prepare:+$prepare; }$cold"
-	"$bin/measure" -n "$runs" -title "$title" -prepare "$prepare" "$@"
-}
-
 # check TITLE IMAGE READING: both checkers, and a command that reads as much.
 check() {
 	local path=$dir/$2.img
@@ -86,20 +63,18 @@ check() {
 
 # tables IMAGE: reads all that lies before the main area.
 tables() {
-	local path=$dir/$1.img main
-	main=$("$bin/fatkit" info "$path" | awk '$1 == "main_blkaddr" { print $2 }')
-	echo "dd, the metadata areas=dd if=$path of=/dev/null bs=1M iflag=count_bytes count=$((main * 4096)) status=none"
+	local path=$dir/$1.img
+	echo "dd, the metadata areas=$(reads "$path" $(($(field "$path" main_blkaddr) * 4096)))"
 }
 
 # as_much IMAGE: reads as many bytes as the check does, from the main area on.
 as_much() {
 	local path=$dir/$1.img bytes
 	bytes=$("$bin/fatkit" check -n --json "$path" | grep -o '"bytes_read":[0-9]*' | cut -d: -f2)
-	echo "dd, as many bytes=dd if=$path of=/dev/null bs=1M skip=64 iflag=count_bytes count=$bytes status=none"
+	echo "dd, as many bytes=$(reads "$path" "$bytes" $((64 << 20)))"
 }
 
-echo "| case | command | median s | range s | peak MiB | times the first |"
-echo "| --- | --- | --- | --- | --- | --- |"
+table_head
 for case in "$@"; do
 	case $case in
 	large)
@@ -115,20 +90,10 @@ for case in "$@"; do
 		check "check, one file of 4 GiB, every block shuffled" shuffled "$(as_much shuffled)"
 		;;
 	format)
-		ours=$dir/ours.img theirs=$dir/theirs.img
 		for size in 64G 1T; do
-			tools=("fatkit format=$bin/fatkit format -q -t f2fs -s $size $ours")
-			! have "$mkfs" || tools+=("mkfs.f2fs=$mkfs -q $theirs")
-			measure "format, $size, sparse" "rm -f $ours $theirs; truncate -s $size $theirs" "${tools[@]}"
-			# The last run was the other tool's.
-			[ -e "$ours" ] || "$bin/fatkit" format -q -t f2fs -s $size "$ours"
-			echo "<!-- on disk: fatkit $(du -k "$ours" | cut -f1) KiB, mkfs.f2fs $(du -k "$theirs" | cut -f1) KiB -->"
+			formats f2fs $size "" mkfs.f2fs "$mkfs -q"
 		done
-		rm -f "$ours" "$theirs"
 		;;
-	*)
-		echo "no case $case" >&2
-		exit 2
-		;;
+	*) unknown "$case" ;;
 	esac
 done

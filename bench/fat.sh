@@ -6,7 +6,8 @@
 #   -n  runs of each command, 5 unless given; the median counts
 #   -d  directory for the images, on a file system with sparse files of 2 TiB;
 #       they stay there for the next time
-#   -c  empty the page cache before each run (root)
+#   -c  empty the page cache before each run (root); the programs are then read
+#       back, so that only the images are cold
 #
 # Cases: tree large narrow onedir orphans format prealloc manifest; all unless
 # given. ORPHANS says how many orphan chains fsck.fat gets (500; its time grows
@@ -14,24 +15,8 @@
 # Prints a Markdown table. Needs Go; dosfstools for the comparison.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-PATH=$PATH:/usr/sbin:/sbin
-
-runs=5 cold="" dir=${TMPDIR:-/tmp}/fatkit-bench
-while getopts n:d:c o; do
-	case $o in
-	n) runs=$OPTARG ;;
-	d) dir=$OPTARG ;;
-	c) cold="sync; echo 3 >/proc/sys/vm/drop_caches" ;;
-	*) exit 2 ;;
-	esac
-done
-shift $((OPTIND - 1))
-[ $# -gt 0 ] || set -- tree large narrow onedir orphans format prealloc manifest
-
-mkdir -p "$dir"
-bin=$dir/bin
-go build -buildvcs=false -o "$bin/" ./cmd/fatkit ./bench/fattree ./bench/measure
-have() { command -v "$1" >/dev/null; }
+programs="fattree measure" peers="fsck.fat mkfs.fat" cases="tree large narrow onedir orphans format prealloc manifest"
+. bench/common.sh
 
 # image NAME ARGS...: a volume of fattree's, made once. Its FATs have no holes, as
 # mkfs.fat and a card would leave them.
@@ -53,27 +38,16 @@ tables() {
 	echo $(((reserved + fats * length) * 512))
 }
 
-# measure TITLE OK PREPARE NAME=COMMAND...
-measure() {
-	local title=$1 ok=$2 prepare=$3
-	shift 3
-	[ -z "$cold" ] || prepare="${prepare:+$prepare; }$cold"
-	"$bin/measure" -n "$runs" -title "$title" -ok "$ok" -prepare "$prepare" "$@"
-}
-
 # check TITLE IMAGE: both checkers, and what reading the FATs takes.
 check() {
 	local path=$dir/$2.img
 	local tools=("fatkit check=$bin/fatkit check -q $path")
 	! have fsck.fat || tools+=("fsck.fat -n=fsck.fat -n $path")
-	tools+=("dd, the FATs=dd if=$path of=/dev/null bs=1M iflag=count_bytes count=$(tables "$path") status=none")
-	measure "$1" 0 "" "${tools[@]}"
+	tools+=("dd, the FATs=$(reads "$path" "$(tables "$path")")")
+	measure "$1" "" "${tools[@]}"
 }
 
-field() { "$bin/fatkit" info "$1" | awk -v f="$2" '$1 == f { print $2 }'; }
-
-echo "| case | command | median s | range s | peak MiB | times the first |"
-echo "| --- | --- | --- | --- | --- | --- |"
+table_head
 for case in "$@"; do
 	case $case in
 	tree)
@@ -97,48 +71,38 @@ for case in "$@"; do
 	orphans)
 		work=$dir/work.img
 		image orphans -size 8G -dirs 10 -files 100 -orphans 10000
-		measure "check -y, 10 000 orphan chains" 1 "cp --sparse=always $dir/orphans.img $work" \
+		ok=1 measure "check -y, 10 000 orphan chains" "cp --sparse=always $dir/orphans.img $work" \
 			"fatkit check -y=$bin/fatkit check -y -q $work"
 		few=${ORPHANS:-500}
 		image orphans$few -size 8G -dirs 10 -files 100 -orphans "$few"
 		tools=("fatkit check -y=$bin/fatkit check -y -q $work")
 		! have fsck.fat || tools+=("fsck.fat -y=fsck.fat -y $work")
-		measure "check -y, $few orphan chains" 1 "cp --sparse=always $dir/orphans$few.img $work" "${tools[@]}"
+		ok=1 measure "check -y, $few orphan chains" "cp --sparse=always $dir/orphans$few.img $work" "${tools[@]}"
 		rm -f "$work"
 		;;
 	format)
-		ours=$dir/ours.img theirs=$dir/theirs.img
 		for size in 64G 1T 2047G; do
-			tools=("fatkit format=$bin/fatkit format -q -t fat32 -s $size $ours")
-			! have mkfs.fat || tools+=("mkfs.fat=mkfs.fat -F 32 $theirs")
-			measure "format, $size, sparse" 0 "rm -f $ours $theirs; truncate -s $size $theirs" "${tools[@]}"
-			# The last run was the other tool's.
-			[ -e "$ours" ] || "$bin/fatkit" format -q -t fat32 -s $size "$ours"
-			echo "<!-- on disk: fatkit $(du -k "$ours" | cut -f1) KiB, mkfs.fat $(du -k "$theirs" | cut -f1) KiB -->"
+			formats fat32 $size "" mkfs.fat "mkfs.fat -F 32"
 		done
-		rm -f "$ours" "$theirs"
 		;;
 	prealloc)
 		new=$dir/new.img
 		files=$(printf 'FILE%02d.BIN ' $(seq 16))
 		fresh="rm -f $new $new.dd; $bin/fatkit format -q -t fat32 -s 5G -c 512 $new"
 		bytes=$((16 * 256 * 1024 * 1024 / 512 * 4 * 2))
-		measure "prealloc, 16 files of 256 MiB, 512-byte clusters" 0 "$fresh" \
+		measure "prealloc, 16 files of 256 MiB, 512-byte clusters" "$fresh" \
 			"fatkit prealloc --fill none=$bin/fatkit prealloc -q --create --fill none -l 256M $new $files" \
 			"fatkit prealloc=$bin/fatkit prealloc -q --create -l 256M $new $files" \
-			"dd and fsync, as many FAT bytes=dd if=/dev/zero of=$new.dd bs=1M iflag=count_bytes count=$bytes conv=fsync status=none"
+			"dd and fsync, as many FAT bytes=$(syncs "$new.dd" "$bytes")"
 		rm -f "$new" "$new.dd"
 		;;
 	manifest)
 		new=$dir/new.img list=$dir/manifest
 		for i in $(seq 128); do printf '64K\tLOG/FILE%03d.BIN\n' "$i"; done >"$list"
-		measure "prealloc, 128 files of 64 KiB from a manifest" 0 "rm -f $new; $bin/fatkit format -q -t fat32 -s 1G $new" \
+		measure "prealloc, 128 files of 64 KiB from a manifest" "rm -f $new; $bin/fatkit format -q -t fat32 -s 1G $new" \
 			"fatkit prealloc=$bin/fatkit prealloc -q --create --manifest $list $new"
 		rm -f "$new" "$list"
 		;;
-	*)
-		echo "no case $case" >&2
-		exit 2
-		;;
+	*) unknown "$case" ;;
 	esac
 done

@@ -12,26 +12,19 @@
 package main
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
-	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/bench/gen"
 	"github.com/fatkit/fatkit/pkg/exfat"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "exfattree:", err)
-		os.Exit(1)
-	}
-}
+func main() { gen.Main("exfattree", run) }
 
 func run() error {
 	size := flag.String("size", "4G", "size of the volume, with M, G or T")
@@ -43,14 +36,7 @@ func run() error {
 	mode := flag.String("mode", "nofat", "nofat, fat, frag or empty: what the files are")
 	solid := flag.Bool("solid", false, "write all of the bitmap, also its zeros")
 	flag.Parse()
-	if flag.NArg() != 1 {
-		return errors.New("wants one image, which must not be there yet")
-	}
-	bytes, err := parse(*size)
-	if err != nil {
-		return err
-	}
-	d, err := dev.OpenFile(flag.Arg(0), dev.OpenOptions{Create: true, Size: bytes})
+	d, err := gen.New(exfat.Driver(), *size, vol.FormatOptions{Type: "exfat", ClusterSize: *cluster})
 	if err != nil {
 		return err
 	}
@@ -69,24 +55,15 @@ func run() error {
 	return err
 }
 
-func parse(s string) (int64, error) {
-	shift := map[string]int{"M": 20, "G": 30, "T": 40}[strings.ToUpper(s[max(0, len(s)-1):])]
-	if shift != 0 {
-		s = s[:len(s)-1]
-	}
-	n, err := strconv.ParseInt(s, 10, 32)
-	return n << shift, err
-}
-
 const (
-	slotLen  = 32
+	slotLen  = gen.SlotLen
 	endChain = 0xFFFFFFFF
 	stamp    = 0x5C210000 // 2026-01-01
 )
 
 // tree is a volume being filled.
 type tree struct {
-	d        *dev.File
+	d        *gen.Volume
 	sector   int64
 	cluster  int64
 	fat      int64 // where it starts
@@ -104,26 +81,16 @@ type tree struct {
 	files    int
 }
 
-// newTree formats d and reads where everything is.
-func newTree(d *dev.File, cluster int64) (*tree, error) {
-	plan, err := exfat.Driver().Plan(vol.Target{Size: d.Size()}, vol.FormatOptions{Type: "exfat", ClusterSize: cluster, ID: "1234-ABCD"})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := plan.Apply(context.Background(), d); err != nil {
-		return nil, err
-	}
-	boot := make([]byte, 512)
-	if _, err := d.ReadAt(boot, 0); err != nil {
-		return nil, err
-	}
+// newTree reads where everything is on d.
+func newTree(d *gen.Volume, cluster int64) (*tree, error) {
+	boot := d.Boot
 	field := func(at int) int64 { return int64(binary.LittleEndian.Uint32(boot[at:])) }
 	sector := int64(1) << boot[108]
 	t := &tree{d: d, sector: sector, cluster: cluster, fat: field(80) * sector, heap: field(88) * sector, clusters: uint32(field(92)), root: uint32(field(96))}
 	t.next, t.used = t.root+1, t.root-1 // the root is the last of what a format writes
 	t.links = make([]uint32, t.next)
 	t.bits, t.bitmap = t.heap, make([]byte, (t.clusters+7)/8)
-	_, err = d.ReadAt(t.bitmap, t.bits)
+	_, err := d.ReadAt(t.bitmap, t.bits)
 	return t, err
 }
 

@@ -14,14 +14,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"github.com/fatkit/fatkit/bench/gen"
 )
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "f2fstree:", err)
-		os.Exit(1)
-	}
-}
+func main() { gen.Main("f2fstree", run) }
 
 func run() error {
 	dirs := flag.Int("dirs", 500, "number of directories")

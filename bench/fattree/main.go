@@ -11,28 +11,19 @@
 package main
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
-	"strings"
 	"unicode/utf16"
 
-	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/bench/gen"
 	"github.com/fatkit/fatkit/pkg/fat"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "fattree:", err)
-		os.Exit(1)
-	}
-}
+func main() { gen.Main("fattree", run) }
 
 func run() error {
 	size := flag.String("size", "32G", "size of the volume, with M, G or T")
@@ -42,21 +33,11 @@ func run() error {
 	short := flag.Bool("short", false, "short names only, one slot a file")
 	orphans := flag.Int("orphans", 0, "chains that no entry leads to")
 	flag.Parse()
-	if flag.NArg() != 1 {
-		return errors.New("wants one image, which must not be there yet")
-	}
-	bytes, err := parse(*size)
+	d, err := gen.New(fat.Driver(), *size, vol.FormatOptions{Type: "fat32", ClusterSize: *cluster})
 	if err != nil {
 		return err
 	}
-	d, err := dev.OpenFile(flag.Arg(0), dev.OpenOptions{Create: true, Size: bytes})
-	if err != nil {
-		return err
-	}
-	t, err := newTree(d, *cluster)
-	if err != nil {
-		return errors.Join(err, d.Close())
-	}
+	t := newTree(d, *cluster)
 	t.short = *short
 	err = errors.Join(t.fill(*dirs, *files, *orphans), d.Sync(), d.Close())
 	if err == nil {
@@ -65,17 +46,8 @@ func run() error {
 	return err
 }
 
-func parse(s string) (int64, error) {
-	shift := map[string]int{"M": 20, "G": 30, "T": 40}[strings.ToUpper(s[max(0, len(s)-1):])]
-	if shift != 0 {
-		s = s[:len(s)-1]
-	}
-	n, err := strconv.ParseInt(s, 10, 32)
-	return n << shift, err
-}
-
 const (
-	slotLen  = 32
+	slotLen  = gen.SlotLen
 	endChain = 0x0FFFFFFF
 	date     = 0x5A21 // 2025-01-01
 	clock    = 0x6000 // 12:00
@@ -83,7 +55,7 @@ const (
 
 // tree is a volume being filled.
 type tree struct {
-	d        *dev.File
+	d        *gen.Volume
 	cluster  int64
 	fats     []int64 // where they start
 	data     int64   // where cluster 2 starts
@@ -95,29 +67,19 @@ type tree struct {
 	rnd      *rand.Rand
 }
 
-// newTree formats d and reads where everything is.
-func newTree(d *dev.File, cluster int64) (*tree, error) {
-	plan, err := fat.Driver().Plan(vol.Target{Size: d.Size()}, vol.FormatOptions{Type: "fat32", ClusterSize: cluster, ID: "1234-ABCD"})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := plan.Apply(context.Background(), d); err != nil {
-		return nil, err
-	}
-	boot := make([]byte, 512)
-	if _, err := d.ReadAt(boot, 0); err != nil {
-		return nil, err
-	}
+// newTree reads where everything is on d.
+func newTree(d *gen.Volume, cluster int64) *tree {
+	boot := d.Boot
 	sector := int64(binary.LittleEndian.Uint16(boot[11:]))
 	reserved := int64(binary.LittleEndian.Uint16(boot[14:]))
 	length := int64(binary.LittleEndian.Uint32(boot[36:]))
-	t := &tree{d: d, cluster: cluster, clusters: uint32(plan.Clusters), next: 3, rnd: rand.New(rand.NewPCG(42, 42)),
+	t := &tree{d: d, cluster: cluster, clusters: uint32(d.Plan.Clusters), next: 3, rnd: rand.New(rand.NewPCG(42, 42)),
 		table: []uint32{0x0FFFFFF8, endChain, endChain}}
 	for i := range int64(boot[16]) {
 		t.fats = append(t.fats, (reserved+i*length)*sector)
 	}
 	t.data = (reserved + int64(boot[16])*length) * sector
-	return t, nil
+	return t
 }
 
 // alloc makes a chain of n clusters, one after the other.

@@ -13,20 +13,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fatkit/fatkit/bench/gen"
 )
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "measure:", err)
-		os.Exit(1)
-	}
-}
+func main() { gen.Main("measure", run) }
 
 // tool is one command and what its runs took.
 type tool struct {

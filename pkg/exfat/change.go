@@ -19,6 +19,7 @@ type change struct {
 	files  []*growth
 	known  map[place]*growth
 	taken  []space.Extent
+	fill   bool // what comes to be valid is zeroed
 	staged bool // there is anything to write
 }
 
@@ -78,16 +79,16 @@ func (g *growth) changed() bool {
 // run carries the change out on the transaction: allocate, zero below it what
 // comes to be readable, stage, verify. When it fails, what is staged must not
 // be committed.
-func (c *change) run(ctx context.Context, o allocOptions) error {
+func (c *change) run(ctx context.Context, place vol.Placement) error {
 	if err := c.noneShared(); err != nil {
 		return err
 	}
-	if err := c.allocate(ctx, o); err != nil {
+	if err := c.allocate(ctx, place); err != nil {
 		return err
 	}
 	c.staged = slices.ContainsFunc(c.files, (*growth).changed) ||
 		slices.ContainsFunc(c.ds.all, func(f *folder) bool { return f.slots.Changed() })
-	err := vol.ZeroFresh(ctx, c.v.d, c.v.raw, c.freshRuns(o))
+	err := vol.ZeroFresh(ctx, c.v.d, c.v.raw, c.freshRuns())
 	if err == nil {
 		err = c.stage()
 	}
@@ -103,14 +104,10 @@ func (c *change) run(ctx context.Context, o allocOptions) error {
 // noneShared refuses files and directories that have clusters in common with
 // each other or with the tables.
 func (c *change) noneShared() error {
-	type owned struct {
-		space.Extent
-		path string
-	}
-	var all []owned
+	var all []vol.Owned
 	own := func(path string, es []space.Extent) {
 		for _, e := range es {
-			all = append(all, owned{e, path})
+			all = append(all, vol.Owned{Extent: e, Path: path})
 		}
 	}
 	for _, g := range c.files {
@@ -121,29 +118,23 @@ func (c *change) noneShared() error {
 	}
 	own("the allocation bitmap", c.v.tables.bitmap.extents)
 	own("the up-case table", c.v.tables.upcase.extents)
-	slices.SortFunc(all, func(a, b owned) int { return cmp.Compare(a.Start, b.Start) })
-	for i := 1; i < len(all); i++ {
-		if all[i-1].End() > uint64(all[i].Start) {
-			return damaged(all[i].path, "cluster %d belongs to %s too", all[i].Start, all[i-1].path)
-		}
+	if a, b, shared := vol.Shared(all); shared {
+		return damaged(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
 	}
 	return nil
 }
 
 // freshRuns are the bytes of the volume that become readable without having
-// been written: what o.fill has become valid beyond what was, to the ends of
+// been written: what with c.fill has become valid beyond what was, to the ends of
 // the last clusters.
-func (c *change) freshRuns(o allocOptions) []dev.Range {
+func (c *change) freshRuns() []dev.Range {
 	var rs []dev.Range
 	for _, g := range c.files {
-		if !o.fill || g.wantValid <= g.valid {
+		if !c.fill || g.wantValid <= g.valid {
 			continue
 		}
 		end := int64(g.count()) * c.v.g.ClusterSize
-		_, _ = c.v.g.eachRun(g.all(), dev.Range{Off: g.valid, Len: end - g.valid}, func(r dev.Range) error {
-			rs = append(rs, r)
-			return nil
-		})
+		rs = append(rs, c.v.g.locator().Runs(g.all(), dev.Range{Off: g.valid, Len: end - g.valid})...)
 	}
 	slices.SortFunc(rs, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
 	var joined []dev.Range
@@ -155,24 +146,6 @@ func (c *change) freshRuns(o allocOptions) []dev.Range {
 		joined = append(joined, r)
 	}
 	return joined
-}
-
-// eachRun calls fn with the bytes of the volume that hold the range r of a
-// file with the extents es, run by run, and returns how many there were.
-func (g *Geometry) eachRun(es []space.Extent, r dev.Range, fn func(dev.Range) error) (runs uint64, err error) {
-	pos := int64(0)
-	for _, e := range es {
-		at := g.ClusterRange(e.Start, e.Len)
-		part := r.Intersect(dev.Range{Off: pos, Len: at.Len})
-		if !part.Empty() {
-			runs++
-			if err := fn(dev.Range{Off: at.Off + part.Off - pos, Len: part.Len}); err != nil {
-				return runs, err
-			}
-		}
-		pos += at.Len
-	}
-	return runs, nil
 }
 
 // giveBack makes what was allocated free again.
@@ -187,15 +160,4 @@ func (c *change) giveBack() {
 	for _, f := range c.ds.all {
 		f.add = nil
 	}
-}
-
-// result is what became of a file.
-func (c *change) result(g *growth) vol.FileResult {
-	r := vol.FileResult{Path: g.path, Size: g.wantSize, Valid: g.wantValid}
-	for _, e := range g.all() {
-		at := c.v.g.ClusterRange(e.Start, e.Len)
-		r.Extents = append(r.Extents, vol.FileExtent{Extent: e, Off: at.Off, Length: at.Len})
-		r.Allocated += at.Len
-	}
-	return r
 }

@@ -1,10 +1,6 @@
 package exfat
 
-import (
-	"slices"
-
-	"github.com/fatkit/fatkit/pkg/space"
-)
+import "github.com/fatkit/fatkit/pkg/space"
 
 // clusters are where a file or directory lies, before a change and after it.
 type clusters struct {
@@ -16,11 +12,7 @@ type clusters struct {
 
 // all is every extent after the change.
 func (c *clusters) all() []space.Extent {
-	es := slices.Clone(c.old)
-	for _, e := range c.add {
-		es = space.Append(es, e)
-	}
-	return es
+	return space.Concat(c.old, c.add)
 }
 
 // first is the first cluster after the change, 0 for none.
@@ -65,10 +57,7 @@ func (c *clusters) links() []chainRun {
 	es := c.all()
 	if n := len(c.old); n > 0 && !c.noFat {
 		last := uint32(c.old[n-1].End() - 1)
-		es = []space.Extent{{Start: last, Len: 1}}
-		for _, e := range c.add {
-			es = space.Append(es, e)
-		}
+		es = space.Concat([]space.Extent{{Start: last, Len: 1}}, c.add)
 	}
 	runs := make([]chainRun, len(es))
 	for i, e := range es {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -18,15 +19,15 @@ import (
 //
 // After an error nothing that was staged may be committed.
 func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.PreallocResult, error) {
-	o, err := newAllocOptions(v.g, r.Contiguous, r.Align)
+	place, err := vol.NewPlacement(r.Contiguous, r.Align, v.g.ClusterSize, v.g.HeapOff())
 	if err != nil {
 		return nil, err
 	}
-	o.fill = r.FillZero
 	c, err := v.begin()
 	if err != nil {
 		return nil, err
 	}
+	c.fill = r.FillZero
 	for _, f := range r.Files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -35,21 +36,16 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 			return nil, err
 		}
 	}
-	if err := c.run(ctx, o); err != nil {
+	if err := c.run(ctx, place); err != nil {
 		return nil, err
 	}
-	res := &vol.PreallocResult{Stale: r.ValidAll && !r.FillZero}
-	for _, e := range c.taken {
-		res.ClustersAllocated += uint64(e.Len)
-	}
+	res := &vol.PreallocResult{ClustersAllocated: space.Units(c.taken), Stale: r.ValidAll && !r.FillZero}
 	for _, f := range r.Files {
 		g, err := c.file(f.Path, false)
 		if err != nil {
 			return nil, err
 		}
-		fr := c.result(g)
-		fr.Path = f.Path
-		res.Files = append(res.Files, fr)
+		res.Files = append(res.Files, v.g.locator().Result(f.Path, g.all(), g.wantSize, g.wantValid))
 	}
 	return res, nil
 }

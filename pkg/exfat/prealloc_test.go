@@ -322,7 +322,7 @@ func TestPreallocateAlign(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	g := &Geometry{SectorSize: 512, ClusterSize: 4096, HeapOffset: 57, Clusters: 1000}
-	if _, err := newAllocOptions(g, false, 4096); !errors.Is(err, vol.ErrUsage) {
+	if _, err := vol.NewPlacement(false, 4096, g.ClusterSize, g.HeapOff()); !errors.Is(err, vol.ErrUsage) {
 		t.Errorf("%v", err)
 	}
 	r.Align = 1 << 62

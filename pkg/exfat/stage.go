@@ -33,7 +33,7 @@ func (c *change) stage() error {
 func (c *change) stageZeros() error {
 	for _, g := range c.files {
 		for _, r := range g.zero {
-			if _, err := c.v.g.eachRun(g.old, r.Intersect(dev.Range{Len: g.wantValid}), c.v.d.Zero); err != nil {
+			if _, err := c.v.g.locator().EachRun(g.old, r.Intersect(dev.Range{Len: g.wantValid}), c.v.d.Zero); err != nil {
 				return err
 			}
 		}

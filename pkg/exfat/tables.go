@@ -90,13 +90,7 @@ func (t *table) rootClusters() ([]space.Extent, error) {
 }
 
 // rangesOf are the bytes of the volume in es.
-func (g *Geometry) rangesOf(es []space.Extent) []dev.Range {
-	rs := make([]dev.Range, len(es))
-	for i, e := range es {
-		rs[i] = g.ClusterRange(e.Start, e.Len)
-	}
-	return rs
-}
+func (g *Geometry) rangesOf(es []space.Extent) []dev.Range { return g.locator().Ranges(es) }
 
 // findBitmap settles where the bitmap lies. What speaks against it is a *flaw.
 func (x *tables) findBitmap(t *table) (*bitmap, error) {

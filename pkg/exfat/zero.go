@@ -31,7 +31,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 			return nil, err
 		}
 	}
-	if err := c.run(ctx, allocOptions{}); err != nil {
+	if err := c.run(ctx, vol.Placement{}); err != nil {
 		return nil, err
 	}
 	res := &vol.ZeroResult{}
@@ -40,14 +40,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 		if err != nil {
 			return nil, err
 		}
-		z := vol.ZeroedFile{Path: f.Path, Offset: ranges[i].Off, Length: ranges[i].Len}
-		if r, cs := ranges[i], v.g.ClusterSize; !r.Empty() {
-			z.Blocks = uint64((r.End()-1)/cs - r.Off/cs + 1)
-			if z.Runs, err = v.g.eachRun(g.all(), r, func(dev.Range) error { return nil }); err != nil {
-				return nil, err
-			}
-		}
-		res.Files = append(res.Files, z)
+		res.Files = append(res.Files, v.g.locator().Zeroed(f.Path, g.all(), ranges[i], v.g.ClusterSize))
 	}
 	return res, nil
 }
@@ -146,11 +139,8 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen map[uint32]bool) (out []de
 			return err == nil
 		}
 		from, end := int64(set.stream().valid()), int64(cs.count())*v.g.ClusterSize
-		_, err = v.g.eachRun(cs.old, dev.Range{Off: from, Len: end - from}, func(r dev.Range) error {
-			out = append(out, r)
-			return nil
-		})
-		return err == nil
+		out = append(out, v.g.locator().Runs(cs.old, dev.Range{Off: from, Len: end - from})...)
+		return true
 	})
 	return out, kids, err
 }

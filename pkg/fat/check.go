@@ -24,7 +24,7 @@ type checker struct {
 	walk  *walk      // what the tree pass found
 	stats vol.Stats
 	label []byte             // of the root directory, nil for none
-	sets  map[int32]*nameSet // names of directories in which entries are renamed
+	sets  map[int32]dirNames // names of directories in which entries are renamed
 	lost  *lostChains        // what the walk left, see lostChains
 }
 

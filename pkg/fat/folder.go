@@ -3,7 +3,6 @@ package fat
 import (
 	"fmt"
 	"io/fs"
-	"strings"
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -16,28 +15,16 @@ import (
 // or adding 65 000 files reads it once and is linear. (The check has a view of
 // its own, which makes less of memory and nothing of names.)
 type folder struct {
-	path     string // "/", "/A/B"
-	parent   *folder
-	slot     int  // of its entry, in parent
-	fresh    bool // not on the disk yet
-	fixed    bool // the root of FAT12 and FAT16
-	limit    int  // slots it may have
-	clusters []uint32
-	added    []space.Extent // clusters that this change gives it, by number
-	slots    []byte         // whole blocks of blockLen
-	end      int            // slots before the end mark
-	names    map[string]int32
-	gaps     [maxLongSlots + 2][]gap // free slots by length, see room
-	dirty    []bool                  // of the blocks of slots
-	kids     map[int]*folder         // by slot
+	clusters
+	path   string // "/", "/A/B"
+	parent *folder
+	slot   int  // of its entry, in parent
+	fresh  bool // not on the disk yet
+	fixed  bool // the root of FAT12 and FAT16, which has no clusters
+	slots  *vol.Slots
+	names  map[string]int32 // slots by name, see nameKey
+	kids   map[int]*folder  // by slot
 }
-
-// gap is a run of free slots.
-type gap struct{ first, n int }
-
-// blockLen is the unit in which slots are kept and written: the smallest
-// sector there is.
-const blockLen = 512
 
 // folders are the directories of a volume that a change has come by.
 type folders struct {
@@ -52,13 +39,12 @@ type folders struct {
 // newFolders reads the root directory.
 func newFolders(d dev.Device, g *Geometry, t *table, now stamp) (*folders, error) {
 	ds := &folders{d: d, g: g, t: t, now: now}
-	root := &folder{path: "/", limit: maxDirEntries}
+	root := &folder{path: "/", fixed: g.Type != FAT32}
 	var err error
-	if g.Type == FAT32 {
-		err = ds.load(root, g.RootCluster)
+	if root.fixed {
+		err = ds.read(root, int(g.RootEntries))
 	} else {
-		root.fixed, root.limit = true, int(g.RootEntries)
-		err = ds.fill(root, []dev.Range{{Off: g.RootOff(), Len: vol.RoundUp(g.RootBytes(), g.SectorSize)}})
+		err = ds.load(root, g.RootCluster)
 	}
 	if err != nil {
 		return nil, err
@@ -76,7 +62,7 @@ func damaged(path, format string, args ...any) error {
 // load reads the directory that starts in cluster start into f.
 func (ds *folders) load(f *folder, start uint32) error {
 	most := int(maxDirEntries * entryLen / ds.g.ClusterSize())
-	for c := start; ; {
+	for c, n := start, 0; ; n++ {
 		if !ds.g.Valid(c) {
 			return damaged(f.path, "the chain of the directory leads to cluster %d of %d", c, ds.g.Last())
 		}
@@ -86,89 +72,46 @@ func (ds *folders) load(f *folder, start uint32) error {
 			return err
 		case v == entryFree || v == entryBad:
 			return damaged(f.path, "cluster %d of the directory is marked as free or bad", c)
-		case len(f.clusters) > most:
+		case n > most:
 			// More than 65536 entries ([FAT]), or a loop.
 			return damaged(f.path, "the chain of the directory does not end after %d clusters", most)
 		}
-		f.clusters = append(f.clusters, c)
+		f.old = space.Append(f.old, space.Extent{Start: c, Len: 1})
 		if isEOC(v) {
 			break
 		}
 		c = v
 	}
-	return ds.fill(f, ds.ranges(f.clusters))
+	return ds.read(f, maxDirEntries)
 }
 
-// ranges are the bytes of clusters, joined where they touch.
-func (ds *folders) ranges(clusters []uint32) []dev.Range {
-	var rs []dev.Range
-	for _, c := range clusters {
-		r := ds.g.ClusterRange(c, 1)
-		if n := len(rs); n > 0 && rs[n-1].End() == r.Off {
-			rs[n-1].Len += r.Len
-			continue
-		}
-		rs = append(rs, r)
+// read reads the slots of f, of which there may be limit, and indexes them.
+func (ds *folders) read(f *folder, limit int) (err error) {
+	if f.slots, err = vol.ReadSlots(ds.d, ds.ranges(f), limit); err == nil {
+		f.index()
 	}
-	return rs
+	return err
 }
 
-// folderRead is how much of a directory is read at once: a long one in few
-// reads, and little beyond the end of a short one in large clusters.
-const folderRead = 64 << 10
-
-// fill reads the slots of f up to the end mark from ranges.
-func (ds *folders) fill(f *folder, ranges []dev.Range) error {
-	for _, r := range ranges {
-		for !r.Empty() && len(f.slots) < f.limit*entryLen {
-			n := min(r.Len, folderRead)
-			had := len(f.slots)
-			f.slots = append(f.slots, make([]byte, n)...)
-			if _, err := ds.d.ReadAt(f.slots[had:], r.Off); err != nil {
-				return err
-			}
-			if f.findEnd(had / entryLen) {
-				return nil
-			}
-			r = dev.Range{Off: r.Off + n, Len: r.Len - n}
-		}
+// ranges are the bytes of f on the volume, with what the change adds.
+func (ds *folders) ranges(f *folder) []dev.Range {
+	if f.fixed {
+		return []dev.Range{ds.g.rootRange()}
 	}
-	f.end = min(len(f.slots)/entryLen, f.limit)
-	f.index()
-	return nil
+	return ds.g.locator().Ranges(f.all())
 }
 
-// findEnd looks for the end mark from slot i on. Where it is, the slots that
-// follow are dropped and the index is made.
-func (f *folder) findEnd(i int) bool {
-	for n := min(len(f.slots)/entryLen, f.limit); i < n; i++ {
-		if f.at(i).isEnd() {
-			f.end = i
-			keep := int(vol.RoundUp(int64(i+1)*entryLen, blockLen))
-			f.slots = append([]byte(nil), f.slots[:keep]...)
-			f.index()
-			return true
-		}
-	}
-	return false
-}
+func (f *folder) at(slot int) dirEntry { return f.slots.At(slot) }
 
-func (f *folder) at(slot int) dirEntry { return f.slots[slot*entryLen : (slot+1)*entryLen] }
+// used are the bytes of the slots before the end mark.
+func (f *folder) used() []byte { return f.slots.Run(0, f.slots.End()) }
 
-// start is the first cluster, 0 for a fixed root.
-func (f *folder) start() uint32 {
-	if len(f.clusters) == 0 {
-		return 0
-	}
-	return f.clusters[0]
-}
-
-// index collects the names and the gaps.
+// index collects the names and the free slots.
 func (f *folder) index() {
 	f.names = make(map[string]int32)
 	f.kids = make(map[int]*folder)
 	var units []uint16
-	eachEntry(f.slots, f.end, func(n namedEntry) bool {
+	eachEntry(f.used(), func(n namedEntry) bool {
 		if n.e.isVolume() {
 			return true
 		}
@@ -179,16 +122,12 @@ func (f *folder) index() {
 		}
 		return true
 	})
-	// Free slots before the end mark are no gap but part of what follows it.
-	for f.end > 0 && f.at(f.end-1).isFree() {
-		f.end--
-	}
-	for i := 0; i < f.end; i++ {
+	for i := 0; i < f.slots.End(); i++ {
 		first := i
-		for i < f.end && f.at(i).isFree() {
+		for i < f.slots.End() && f.at(i).isFree() {
 			i++
 		}
-		f.addGap(gap{first, i - first})
+		f.slots.Free(first, i-first)
 	}
 }
 
@@ -227,12 +166,13 @@ func (n namedEntry) name() string {
 	return decodeShort(n.e.name(), n.e[offNTRes])
 }
 
-// eachEntry calls fn for the entries in use among the first end slots, labels
-// included, until it returns false. Long-name slots that do not belong to what
-// follows them are passed over, as [FAT] "Long Directory Entries" says.
-func eachEntry(slots []byte, end int, fn func(namedEntry) bool) {
+// eachEntry calls fn for the entries in use among slots, labels included, until
+// it returns false. No slot may be an end mark. Long-name slots that do not
+// belong to what follows them are passed over, as [FAT] "Long Directory
+// Entries" says.
+func eachEntry(slots []byte, fn func(namedEntry) bool) {
 	var l longReader
-	for i := range end {
+	for i := range len(slots) / entryLen {
 		e := dirEntry(slots[i*entryLen : (i+1)*entryLen])
 		switch {
 		case e.isFree():
@@ -297,28 +237,12 @@ type file struct {
 
 func (f file) entry() dirEntry { return f.dir.at(f.slot) }
 
-// splitPath is the components of a path as the command line has it: with or
-// without a leading slash, or mtools' "::".
-func splitPath(path string) ([]string, error) {
-	var parts []string
-	for _, p := range strings.Split(strings.TrimPrefix(path, "::"), "/") {
-		switch p {
-		case "", ".":
-		case "..":
-			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", vol.ErrRequest, path)
-		default:
-			parts = append(parts, p)
-		}
-	}
-	if len(parts) == 0 || strings.HasSuffix(path, "/") {
-		return nil, fmt.Errorf("%w: %q names a directory, not a file", vol.ErrRequest, path)
-	}
-	return parts, nil
-}
+// changed notes that the entry has.
+func (f file) changed() { f.dir.slots.Mark(f.slot, 1) }
 
 // resolve finds the file at path; with create what is missing is made.
 func (ds *folders) resolve(path string, create bool) (file, error) {
-	parts, err := splitPath(path)
+	parts, err := vol.SplitPath(path)
 	if err != nil {
 		return file{}, err
 	}
@@ -361,7 +285,7 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 	if kid := dir.kids[slot]; kid != nil {
 		return kid, nil
 	}
-	kid := &folder{path: vol.JoinPath(dir.path, name), parent: dir, slot: slot, limit: maxDirEntries}
+	kid := &folder{path: vol.JoinPath(dir.path, name), parent: dir, slot: slot}
 	if err := ds.load(kid, e.start(ds.g.Type)); err != nil {
 		return nil, err
 	}

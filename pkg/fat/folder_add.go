@@ -3,10 +3,8 @@ package fat
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -49,68 +47,17 @@ func newEntry(name [11]byte, nt, attr byte, s stamp) dirEntry {
 	return e
 }
 
-// addGap notes free slots under their length, or under the longest that an
-// entry can need.
-func (f *folder) addGap(g gap) {
-	if g.n > 0 {
-		k := min(g.n, len(f.gaps)-1)
-		f.gaps[k] = append(f.gaps[k], g)
-	}
-}
-
-// room finds n adjacent free slots: the smallest gap that holds them, else
-// behind the end. As gaps are kept by length, that does not depend on how many
-// there are.
+// room finds n adjacent free slots.
 func (f *folder) room(n int) (slot int, err error) {
-	for k := n; k < len(f.gaps); k++ {
-		last := len(f.gaps[k]) - 1
-		if last < 0 {
-			continue
-		}
-		g := f.gaps[k][last]
-		f.gaps[k] = f.gaps[k][:last]
-		f.addGap(gap{g.first + n, g.n - n})
-		return g.first, nil
+	slot, ok := f.slots.Room(n)
+	switch {
+	case !ok && f.fixed:
+		return 0, vol.Refusef("the root directory is full: it has %d entries, and they cannot become more on this type of volume", f.slots.Limit())
+	case !ok:
+		return 0, vol.Refusef("%s is full: a directory has at most %d entries", f.path, f.slots.Limit())
 	}
-	if f.end+n > f.limit {
-		if f.fixed {
-			return 0, fmt.Errorf("%w: the root directory is full: it has %d entries, and they cannot become more on this type of volume", vol.ErrRequest, f.limit)
-		}
-		return 0, fmt.Errorf("%w: %s is full: a directory has at most %d entries", vol.ErrRequest, f.path, f.limit)
-	}
-	slot = f.end
-	f.end += n
-	f.extend()
 	return slot, nil
 }
-
-// extend makes the memory for the slots up to the end, and ends them: what
-// lies behind the end mark on the disk may be anything.
-func (f *folder) extend() {
-	need := f.end + 1
-	if f.end == f.limit {
-		need = f.end
-	}
-	if grow := vol.RoundUp(int64(need)*entryLen, blockLen) - int64(len(f.slots)); grow > 0 {
-		f.slots = append(f.slots, make([]byte, grow)...)
-	}
-	if need > f.end {
-		clear(f.at(f.end))
-		f.mark(f.end)
-	}
-}
-
-// mark notes that a slot has changed.
-func (f *folder) mark(slot int) {
-	b := slot * entryLen / blockLen
-	for len(f.dirty) <= b {
-		f.dirty = append(f.dirty, false)
-	}
-	f.dirty[b] = true
-}
-
-// changed tells whether a slot was marked.
-func (f *folder) changed() bool { return slices.Contains(f.dirty, true) }
 
 // create adds an entry for name, which is not there yet, with its long name
 // where it needs one.
@@ -136,13 +83,12 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 	if err != nil {
 		return 0, err
 	}
+	f.slots.Mark(slot, len(long)+1)
 	for _, s := range long {
 		copy(f.at(slot), s[:])
-		f.mark(slot)
 		slot++
 	}
 	copy(f.at(slot), newEntry(short, nt, attr, ds.now))
-	f.mark(slot)
 	f.addName(units, slot)
 	f.addName(shortUnits(short[:], nil), slot)
 	return slot, nil
@@ -154,14 +100,14 @@ func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{path: vol.JoinPath(parent.path, name), parent: parent, slot: slot, fresh: true, limit: maxDirEntries,
-		names: make(map[string]int32), kids: make(map[int]*folder)}
+	f := &folder{path: vol.JoinPath(parent.path, name), parent: parent, slot: slot, fresh: true,
+		slots: vol.NewSlots(maxDirEntries), names: make(map[string]int32), kids: make(map[int]*folder)}
 	if _, err := f.room(2); err != nil {
 		return nil, err
 	}
 	copy(f.at(0), newEntry([11]byte([]byte(".          ")), 0, attrDirectory, ds.now))
 	copy(f.at(1), newEntry([11]byte([]byte("..         ")), 0, attrDirectory, ds.now))
-	f.mark(0)
+	f.slots.Mark(0, 2)
 	parent.kids[slot] = f
 	ds.all = append(ds.all, f)
 	return f, nil
@@ -172,23 +118,18 @@ func (f *folder) missing(clusterSize int64) uint32 {
 	if f.fixed {
 		return 0
 	}
-	need := vol.RoundUp(int64(f.end)*entryLen, clusterSize) / clusterSize
-	return uint32(max(0, need-int64(len(f.clusters))))
+	need := vol.DivUp(int64(f.slots.End())*entryLen, clusterSize)
+	return uint32(max(0, need-f.count()))
 }
 
-// place appends the clusters that f was given. Parents come before their
-// children.
+// place says in the entries of a new directory where it and its parent have
+// come to lie. Parents come before their children.
 func (ds *folders) place(f *folder) {
-	for _, e := range f.added {
-		for i := range e.Len {
-			f.clusters = append(f.clusters, e.Start+i)
-		}
-	}
 	if !f.fresh {
 		return
 	}
 	f.parent.at(f.slot).setStart(ds.g.Type, f.start())
-	f.parent.mark(f.slot)
+	f.parent.slots.Mark(f.slot, 1)
 	f.at(0).setStart(ds.g.Type, f.start())
 	// [FAT] "Directories": ".." of a directory in the root has cluster 0.
 	if f.parent != ds.root {
@@ -196,43 +137,5 @@ func (ds *folders) place(f *folder) {
 	}
 }
 
-// store writes the blocks of f that have changed.
-func (ds *folders) store(f *folder) error {
-	for b := 0; b < len(f.dirty); {
-		if !f.dirty[b] {
-			b++
-			continue
-		}
-		from := b
-		for b < len(f.dirty) && f.dirty[b] {
-			b++
-		}
-		if err := ds.write(f, int64(from)*blockLen, int64(b)*blockLen); err != nil {
-			return err
-		}
-	}
-	f.dirty, f.fresh = nil, false
-	return nil
-}
-
-// write writes the bytes from … to of the slots, in one piece for each run of
-// clusters. A block that only holds the end mark may have no place: the end of
-// the chain is mark enough.
-func (ds *folders) write(f *folder, from, to int64) error {
-	to = min(to, int64(len(f.slots)))
-	ranges := []dev.Range{{Off: ds.g.RootOff(), Len: vol.RoundUp(ds.g.RootBytes(), ds.g.SectorSize)}}
-	if !f.fixed {
-		ranges = ds.ranges(f.clusters)
-	}
-	pos := int64(0)
-	for _, r := range ranges {
-		part := dev.Range{Off: from, Len: to - from}.Intersect(dev.Range{Off: pos, Len: r.Len})
-		if !part.Empty() {
-			if _, err := ds.d.WriteAt(f.slots[part.Off:part.End()], r.Off+part.Off-pos); err != nil {
-				return err
-			}
-		}
-		pos += r.Len
-	}
-	return nil
-}
+// store writes what has changed of f.
+func (ds *folders) store(f *folder) error { return f.slots.Store(ds.d, ds.ranges(f)) }

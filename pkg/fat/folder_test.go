@@ -57,10 +57,10 @@ func removed(t testing.TB, m dev.Device, paths ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eachEntry(f.dir.slots, f.dir.end, func(n namedEntry) bool {
+		eachEntry(f.dir.used(), func(n namedEntry) bool {
 			for i := n.first; n.slot == f.slot && i <= n.slot; i++ {
 				f.dir.at(i)[0] = entryDeleted
-				f.dir.mark(i)
+				f.dir.slots.Mark(i, 1)
 			}
 			return true
 		})
@@ -173,17 +173,17 @@ func TestBrokenDirectories(t *testing.T) {
 		},
 		"no cluster": func(t *testing.T, m *dev.Mem, g *Geometry, dir file) {
 			dir.entry().setStart(g.Type, 0)
-			dir.dir.mark(dir.slot)
+			dir.changed()
 		},
 		"out of range": func(t *testing.T, m *dev.Mem, g *Geometry, dir file) {
 			dir.entry().setStart(g.Type, g.Last()+1)
-			dir.dir.mark(dir.slot)
+			dir.changed()
 		},
 		"the file's": func(t *testing.T, m *dev.Mem, g *Geometry, dir file) {
 			f, err := (&folders{d: m, g: g}).rootFile("F", dir)
 			must(t, err)
 			dir.entry().setStart(g.Type, f.entry().start(g.Type))
-			dir.dir.mark(dir.slot)
+			dir.changed()
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -244,8 +244,9 @@ func TestBrokenFiles(t *testing.T) {
 			tab := newTable(m, g, 0)
 			ds, err := newFolders(m, g, tab, stamp{})
 			must(t, err)
-			must(t, breakIt(tab, ds.root.at(ds.root.end-2), ds.root.at(ds.root.end-1)))
-			ds.root.mark(ds.root.end - 2)
+			end := ds.root.slots.End()
+			must(t, breakIt(tab, ds.root.at(end-2), ds.root.at(end-1)))
+			ds.root.slots.Mark(end-2, 1)
 			must(t, ds.store(ds.root))
 			r := newFiles(map[string]int64{"G": 20000, "F": 20000, "H": 1}, "H", "G", "F")
 			refused(t, m, r, vol.ErrDamaged)

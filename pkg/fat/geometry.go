@@ -6,12 +6,13 @@ import (
 	"math/bits"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // Cluster numbers 0 and 1 are the two reserved entries of the FAT; data
 // clusters start at 2.
-const firstCluster = 2
+const firstCluster = vol.FirstCluster
 
 // Cluster-count bounds, [FAT] "FAT Type Determination". A volume is FAT12
 // below maxFAT12, FAT16 below maxFAT16, else FAT32.
@@ -97,6 +98,16 @@ func (g *Geometry) ClusterOff(c uint32) int64 {
 // ClusterRange is n clusters from c on.
 func (g *Geometry) ClusterRange(c, n uint32) dev.Range {
 	return dev.Range{Off: g.ClusterOff(c), Len: int64(n) * g.ClusterSize()}
+}
+
+// locator says where extents, in cluster numbers, lie.
+func (g *Geometry) locator() vol.Locator {
+	return func(e space.Extent) dev.Range { return g.ClusterRange(e.Start, e.Len) }
+}
+
+// rootRange is where the fixed root directory of FAT12 and FAT16 lies.
+func (g *Geometry) rootRange() dev.Range {
+	return dev.Range{Off: g.RootOff(), Len: vol.RoundUp(g.RootBytes(), g.SectorSize)}
 }
 
 // clustersFor is how many clusters a file of size bytes takes.

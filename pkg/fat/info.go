@@ -58,7 +58,7 @@ func rootLabel(d dev.Device, g *Geometry) []byte {
 	if err != nil {
 		return nil
 	}
-	return labelAmong(ds.root.slots, ds.root.end)
+	return labelAmong(ds.root.used())
 }
 
 // firstLabel looks for the label in the first sectors of the root alone, where
@@ -77,12 +77,12 @@ func firstLabel(d dev.Device, g *Geometry) []byte {
 	for end < len(slots)/entryLen && !dirEntry(slots[end*entryLen:][:entryLen]).isEnd() {
 		end++
 	}
-	return labelAmong(slots, end)
+	return labelAmong(slots[:end*entryLen])
 }
 
-// labelAmong is the name of the first label entry.
-func labelAmong(slots []byte, end int) (label []byte) {
-	eachEntry(slots, end, func(n namedEntry) bool {
+// labelAmong is the name of the first label entry among slots in use.
+func labelAmong(slots []byte) (label []byte) {
+	eachEntry(slots, func(n namedEntry) bool {
 		if n.e.isVolume() {
 			label = append([]byte(nil), n.e.name()...)
 		}

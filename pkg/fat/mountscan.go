@@ -136,7 +136,7 @@ func (s *scanner) root() {
 		s.refused("root-unreadable", "the root directory cannot be read: %v", err)
 		return
 	}
-	s.out.Label = labelOf(s.b, labelAmong(ds.root.slots, ds.root.end))
+	s.out.Label = labelOf(s.b, labelAmong(ds.root.used()))
 }
 
 // fsInfo reads the FSInfo sector; nil where it has no counts to go by.

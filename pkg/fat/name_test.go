@@ -198,7 +198,7 @@ func TestLongSlotsReadBack(t *testing.T) {
 		}
 		slots = append(slots, newEntry(short, 0, attrArchive, stamp{})...)
 		found := 0
-		eachEntry(slots, len(slots)/entryLen, func(e namedEntry) bool {
+		eachEntry(slots, func(e namedEntry) bool {
 			found++
 			if string(utf16.Decode(e.long)) != string(utf16.Decode(name)) || e.first != 0 || e.slot != len(slots)/entryLen-1 {
 				t.Errorf("%d units: %q in slots %d to %d", n, decodeUnits(e.long), e.first, e.slot)
@@ -228,7 +228,7 @@ func TestEachEntryStrayLongNames(t *testing.T) {
 		for _, s := range slots {
 			b = append(b, s[:]...)
 		}
-		eachEntry(b, len(slots), func(e namedEntry) bool {
+		eachEntry(b, func(e namedEntry) bool {
 			if e.long != nil || e.name() != "X~1" {
 				t.Errorf("%s: name is %q", what, e.name())
 			}

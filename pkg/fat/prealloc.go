@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // After an error nothing that was staged may be committed.
 func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.PreallocResult, error) {
-	o, err := newAllocOptions(v.g, r.Contiguous, r.Align)
+	place, err := vol.NewPlacement(r.Contiguous, r.Align, v.g.ClusterSize(), v.g.DataOff())
 	if err != nil {
 		return nil, err
 	}
@@ -33,18 +34,16 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 			return nil, err
 		}
 	}
-	if err := c.run(ctx, o); err != nil {
+	if err := c.run(ctx, place); err != nil {
 		return nil, err
 	}
-	res := &vol.PreallocResult{ClustersAllocated: uint64(count(c.taken)), Stale: !r.FillZero && len(c.taken) > 0}
+	res := &vol.PreallocResult{ClustersAllocated: space.Units(c.taken), Stale: !r.FillZero && len(c.taken) > 0}
 	for _, f := range r.Files {
 		g, err := c.file(f.Path, false)
 		if err != nil {
 			return nil, err
 		}
-		fr := c.result(g)
-		fr.Path = f.Path
-		res.Files = append(res.Files, fr)
+		res.Files = append(res.Files, v.g.locator().Result(f.Path, g.all(), g.want, g.want))
 	}
 	return res, nil
 }

@@ -83,7 +83,7 @@ func naiveGrow(v *volume, path string, size int64) error {
 			return err
 		}
 		e.setSize(uint32(done + v.g.ClusterSize()))
-		g.dir.mark(g.slot)
+		g.file.changed()
 		if err := c.ds.store(g.dir); err != nil {
 			return err
 		}

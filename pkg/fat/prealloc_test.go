@@ -327,7 +327,7 @@ func TestPreallocateAlign(t *testing.T) {
 
 // The alignment in units must name exactly the clusters that lie on the
 // boundary.
-func TestAllocOptions(t *testing.T) {
+func TestPlacement(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	solved := 0
 	for range 500 {
@@ -339,7 +339,7 @@ func TestAllocOptions(t *testing.T) {
 		if rnd.IntN(3) == 0 {
 			align = 1 + rnd.Int64N(100_000)
 		}
-		o, err := newAllocOptions(g, false, align)
+		o, err := vol.NewPlacement(false, align, g.ClusterSize(), g.DataOff())
 		first := uint32(0)
 		for ; first < g.Clusters && g.ClusterOff(first+firstCluster)%align != 0; first++ {
 		}
@@ -351,8 +351,8 @@ func TestAllocOptions(t *testing.T) {
 		}
 		solved++
 		for u := uint32(0); u < g.Clusters; u++ {
-			if on := g.ClusterOff(u+firstCluster)%align == 0; on != (u%o.align == o.phase) {
-				t.Fatalf("%+v at %d: unit %d with %d mod %d", g, align, u, o.phase, o.align)
+			if on := g.ClusterOff(u+firstCluster)%align == 0; on != (u%o.Every == o.Phase) {
+				t.Fatalf("%+v at %d: unit %d with %d mod %d", g, align, u, o.Phase, o.Every)
 			}
 		}
 	}

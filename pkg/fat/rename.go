@@ -1,76 +1,53 @@
 package fat
 
-import (
-	"github.com/fatkit/fatkit/pkg/vol"
+import "github.com/fatkit/fatkit/pkg/vol"
 
-	"slices"
-	"strconv"
-	"unicode/utf16"
-)
-
-// nameSet is all names of a directory, folded, with the number of entries that
-// have each. It is made when the first rename in the directory needs it and
-// kept up to date from there, so that many renames stay linear.
-type nameSet struct {
-	count map[string]int
-	// next tail to try for a name cut to make room, so that thousands of equal
-	// names do not each try all tails again.
-	next map[string]int
-}
-
-func foldKey(u []uint16) string {
-	b := make([]byte, 0, 2*len(u))
-	for _, c := range u {
-		f := foldUnit(c)
-		b = append(b, byte(f), byte(f>>8))
-	}
-	return string(b)
-}
+// dirNames is the names of a directory, short and long, as repairs that rename
+// leave them. It is made when the first of them in the directory needs it.
+type dirNames struct{ *vol.NameSet }
 
 // names of directory dir, as they are on the device by now.
-func (c *checker) names(dir int32) (*nameSet, error) {
-	if ns := c.sets[dir]; ns != nil {
+func (c *checker) names(dir int32) (dirNames, error) {
+	if ns, ok := c.sets[dir]; ok {
 		return ns, nil
 	}
 	w := *c.walk
 	w.quiet = true
 	s, err := w.scan(dir)
 	if err != nil {
-		return nil, err
+		return dirNames{}, err
 	}
-	ns := &nameSet{count: map[string]int{}, next: map[string]int{}}
-	var u []uint16
+	ns := dirNames{vol.NewNameSet(foldUnit)}
+	var short, long []uint16
 	for _, l := range s.live {
-		u = shortUnits(s.slot(int(l.slot))[:11], u[:0])
-		short, long := foldKey(u), ""
+		short, long = shortUnits(s.slot(int(l.slot))[:11], short[:0]), nil
 		if l.long != l.slot {
-			u = s.longUnits(int(l.long), int(l.slot), u[:0])
-			long = foldKey(u)
+			long = s.longUnits(int(l.long), int(l.slot), nil)
 		}
-		ns.add(short, long)
+		ns.addEntry(short, long)
 	}
 	if c.sets == nil {
-		c.sets = map[int32]*nameSet{}
+		c.sets = map[int32]dirNames{}
 	}
 	c.sets[dir] = ns
 	return ns, nil
 }
 
-// add an entry with these names, of which the second may be none or the same.
-func (ns *nameSet) add(short, long string) {
-	ns.count[short]++
-	if long != "" && long != short {
-		ns.count[long]++
+// addEntry enters an entry with these names. A long one that is none, or the
+// same as the short one, is no second name.
+func (ns dirNames) addEntry(short, long []uint16) {
+	ns.Add(short)
+	if len(long) > 0 && !ns.Same(short, long) {
+		ns.Add(long)
 	}
 }
 
-// swap the names of an entry.
-func (ns *nameSet) swap(short, long, newShort, newLong string) {
-	ns.count[short]--
-	if long != "" && long != short {
-		ns.count[long]--
+// dropEntry takes the names of an entry out.
+func (ns dirNames) dropEntry(short, long []uint16) {
+	ns.Drop(short)
+	if len(long) > 0 && !ns.Same(short, long) {
+		ns.Drop(long)
 	}
-	ns.add(newShort, newLong)
 }
 
 // units reads the long name that lies in n slots from slot on.
@@ -139,42 +116,15 @@ func (c *checker) changeLong(dir, slot, n int32, change func(u []uint16)) error 
 	if _, err := c.d.ReadAt(e, c.walk.slotOff(dir, int(slot+n))); err != nil {
 		return err
 	}
-	short, old := foldKey(shortUnits(e[:11], nil)), foldKey(u)
+	short := shortUnits(e[:11], nil)
+	ns.dropEntry(short, u)
 	change(u)
-	key := foldKey(u)
-	if others := ns.count[key]; others > 1 || others == 1 && key != old {
-		u = ns.unique(u, int(n)*ldirChars)
+	if ns.Has(u) {
+		u = ns.Unique(u, min(int(n)*ldirChars, maxLongUnits))
+		ns.Drop(u) // addEntry enters it
 	}
-	ns.swap(short, old, short, foldKey(u))
+	ns.addEntry(short, u)
 	return c.putLong(dir, slot, n, u)
-}
-
-// unique is u with ~N before its extension, of at most limit units.
-func (ns *nameSet) unique(u []uint16, limit int) []uint16 {
-	key := foldKey(u)
-	limit = min(limit, maxLongUnits)
-	dot := len(u)
-	for i := len(u) - 1; i > 0; i-- {
-		if u[i] == '.' {
-			dot = i
-			break
-		}
-	}
-	if len(u)-dot > limit/2 {
-		dot = len(u)
-	}
-	for {
-		ns.next[key]++
-		tail := utf16.Encode([]rune("~" + strconv.Itoa(ns.next[key])))
-		stem := min(dot, limit-len(tail)-(len(u)-dot))
-		v := slices.Concat(u[:stem], tail, u[dot:])
-		if i := vol.LoneSurrogate(v); i >= 0 {
-			v[i] = '_' // the cut went through a pair
-		}
-		if ns.count[foldKey(v)] == 0 {
-			return v
-		}
-	}
 }
 
 // renameShort gives the entry a short name that is allowed and its own. A long
@@ -195,14 +145,12 @@ func (c *checker) renameShort(n *scanNote) error {
 	if err != nil {
 		return err
 	}
-	old, longKey := foldKey(shortUnits(e[:11], nil)), foldKey(u)
+	ns.dropEntry(shortUnits(e[:11], nil), u)
 	name := cleanShort(e[:11])
-	key := foldKey(shortUnits(name[:], nil))
-	if others := ns.count[key]; others > 1 || others == 1 && key != old && key != longKey {
+	if ns.Has(shortUnits(name[:], nil)) {
 		name = ns.uniqueShort(name)
-		key = foldKey(shortUnits(name[:], nil))
 	}
-	ns.swap(old, longKey, key, longKey)
+	ns.addEntry(shortUnits(name[:], nil), u)
 	if _, err := c.d.WriteAt(name[:], off); err != nil {
 		return err
 	}
@@ -212,15 +160,14 @@ func (c *checker) renameShort(n *scanNote) error {
 // uniqueShort is name with a numeric tail, NAME~1 and so on. Unlike the names
 // that are made for new files these count on from where the last one ended,
 // so that a directory of nothing but equal names takes no search.
-func (ns *nameSet) uniqueShort(name [11]byte) [11]byte {
-	key := string(name[:])
+func (ns dirNames) uniqueShort(name [11]byte) [11]byte {
+	units := shortUnits(name[:], nil)
 	for {
-		ns.next[key]++
-		tail := "~" + strconv.Itoa(ns.next[key])
+		tail := ns.Tail(units)
 		v := name
 		stem := min(trimSpaces(name[:8]), 8-len(tail))
 		copy(v[stem:8], tail+"        ")
-		if ns.count[foldKey(shortUnits(v[:], nil))] == 0 {
+		if !ns.Has(shortUnits(v[:], nil)) {
 			return v
 		}
 	}

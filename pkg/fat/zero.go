@@ -30,7 +30,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 			return nil, err
 		}
 	}
-	if err := c.run(ctx, allocOptions{align: 1}); err != nil {
+	if err := c.run(ctx, vol.Placement{}); err != nil {
 		return nil, err
 	}
 	res := &vol.ZeroResult{}
@@ -39,14 +39,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 		if err != nil {
 			return nil, err
 		}
-		z := vol.ZeroedFile{Path: f.Path, Offset: ranges[i].Off, Length: ranges[i].Len}
-		if r, cs := ranges[i], v.g.ClusterSize(); !r.Empty() {
-			z.Blocks = uint64(vol.RoundUp(r.End(), cs)/cs - r.Off/cs)
-			if z.Runs, err = c.eachRun(g.all(), r, func(dev.Range) error { return nil }); err != nil {
-				return nil, err
-			}
-		}
-		res.Files = append(res.Files, z)
+		res.Files = append(res.Files, v.g.locator().Zeroed(f.Path, g.all(), ranges[i], v.g.ClusterSize()))
 	}
 	return res, nil
 }
@@ -119,13 +112,13 @@ func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
 // it. seen has the first clusters of those met before: a loop is an error.
 func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Range, kids []*folder, err error) {
 	c := &change{v: v, ds: ds}
-	eachEntry(f.slots, f.end, func(n namedEntry) bool {
+	eachEntry(f.used(), func(n namedEntry) bool {
 		switch {
 		case n.e.isVolume() || n.e[0] == '.':
 			return true
 		case n.e.isDir():
 			path := vol.JoinPath(f.path, n.name())
-			kid := &folder{path: path, parent: f, slot: n.slot, limit: maxDirEntries}
+			kid := &folder{path: path, parent: f, slot: n.slot}
 			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
 				err = damaged(path, "the directory at cluster %d is there twice", start)
 			} else if err = ds.load(kid, start); err == nil {

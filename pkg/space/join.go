@@ -14,6 +14,15 @@ func Append(es []Extent, e Extent) []Extent {
 	return append(es, e)
 }
 
+// Concat is a followed by b, joined where they touch. Neither is changed.
+func Concat(a, b []Extent) []Extent {
+	es := slices.Clone(a)
+	for _, e := range b {
+		es = Append(es, e)
+	}
+	return es
+}
+
 // Join is es in ascending order, with what touches joined. They must not
 // overlap. es itself is sorted.
 func Join(es []Extent) []Extent {

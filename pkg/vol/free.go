@@ -10,7 +10,7 @@ import (
 
 // EachFree is Volume.FreeRanges for a format that has its free runs, of which
 // at says where they lie, and the tails of its files, both in rising order.
-func EachFree(ctx context.Context, free iter.Seq[space.Extent], at func(space.Extent) dev.Range, tails []dev.Range, fn func(dev.Range) error) (total FreeTotal, err error) {
+func EachFree(ctx context.Context, free iter.Seq[space.Extent], at Locator, tails []dev.Range, fn func(dev.Range) error) (total FreeTotal, err error) {
 	for e := range free {
 		r := at(e)
 		for len(tails) > 0 && tails[0].Off < r.Off {

@@ -2,7 +2,9 @@ package vol
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"unicode/utf16"
 )
 
 // NameTable finds equal names in a directory in linear time: an open hash of
@@ -118,11 +120,12 @@ func (t *NameTable) equal() bool {
 	return true
 }
 
-// NameSet is all names of a directory, folded, for repairs that rename. It is
-// kept up to date by its users, so that many renames stay linear.
+// NameSet is all names of a directory, folded, with how many entries have
+// each, for repairs that rename. It is kept up to date by its users, so that
+// many renames stay linear.
 type NameSet struct {
 	fold func(uint16) uint16
-	have map[string]bool
+	have map[string]int
 	// next tail to try for a name, so that thousands of equal names do not
 	// each try all tails again.
 	next map[string]int
@@ -130,7 +133,7 @@ type NameSet struct {
 
 // NewNameSet makes an empty set.
 func NewNameSet(fold func(uint16) uint16) *NameSet {
-	return &NameSet{fold: fold, have: map[string]bool{}, next: map[string]int{}}
+	return &NameSet{fold: fold, have: map[string]int{}, next: map[string]int{}}
 }
 
 func (s *NameSet) key(u []uint16) string {
@@ -142,10 +145,23 @@ func (s *NameSet) key(u []uint16) string {
 	return string(b)
 }
 
-// Has, Add and Drop look a name up, enter it and take it out.
-func (s *NameSet) Has(u []uint16) bool { return s.have[s.key(u)] }
-func (s *NameSet) Add(u []uint16)      { s.have[s.key(u)] = true }
-func (s *NameSet) Drop(u []uint16)     { delete(s.have, s.key(u)) }
+// Has tells whether an entry has the name u.
+func (s *NameSet) Has(u []uint16) bool { return s.have[s.key(u)] > 0 }
+
+// Add and Drop enter the name of one entry and take it out; those of others
+// that have the same stay.
+func (s *NameSet) Add(u []uint16)  { s.have[s.key(u)]++ }
+func (s *NameSet) Drop(u []uint16) { s.have[s.key(u)]-- }
+
+// Same tells whether a and b are one name.
+func (s *NameSet) Same(a, b []uint16) bool { return s.key(a) == s.key(b) }
+
+// Tail is the next tail to try for the name u, "~1" and so on.
+func (s *NameSet) Tail(u []uint16) string {
+	key := s.key(u)
+	s.next[key]++
+	return "~" + strconv.Itoa(s.next[key])
+}
 
 // Unique is u, or u with ~N before its extension, of at most limit units; it
 // is entered.
@@ -154,7 +170,6 @@ func (s *NameSet) Unique(u []uint16, limit int) []uint16 {
 		s.Add(u)
 		return u
 	}
-	key := s.key(u)
 	dot := len(u)
 	for i := len(u) - 1; i > 0; i-- {
 		if u[i] == '.' {
@@ -166,16 +181,12 @@ func (s *NameSet) Unique(u []uint16, limit int) []uint16 {
 		dot = len(u) // so long an ending is none
 	}
 	for {
-		s.next[key]++
-		var tail []uint16
-		for _, r := range "~" + strconv.Itoa(s.next[key]) {
-			tail = append(tail, uint16(r))
-		}
+		tail := utf16.Encode([]rune(s.Tail(u)))
 		stem := max(0, min(dot, limit-len(tail)-(len(u)-dot)))
 		if stem > 0 && u[stem-1]&0xFC00 == 0xD800 {
 			stem-- // a pair is not cut in two
 		}
-		v := append(append(append([]uint16{}, u[:stem]...), tail...), u[dot:]...)
+		v := slices.Concat(u[:stem], tail, u[dot:])
 		if !s.Has(v) {
 			s.Add(v)
 			return v

@@ -1,0 +1,188 @@
+package fat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+)
+
+// stage writes the change to the transaction, in the order in which a power
+// cut does the least harm: clusters that nothing leads to yet, then what leads
+// to them, then the counts.
+func (c *change) stage() error {
+	if !c.staged {
+		return nil
+	}
+	for _, step := range []func() error{
+		c.stageZeros, c.stageTable, c.v.d.Sync, c.stageFolders, c.v.d.Sync, c.stageCounts,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stageZeros zeroes what is part of the volume's state and must be: parts of
+// files, and the clusters of directories.
+func (c *change) stageZeros() error {
+	for _, g := range c.files {
+		zero := g.zero
+		if end := int64(space.Units(g.old)) * c.v.g.ClusterSize(); c.fill && g.want > g.size && end > g.size {
+			// The tail of the last cluster comes to be inside the file.
+			zero = append(zero, dev.Range{Off: g.size, Len: end - g.size})
+		}
+		for _, r := range zero {
+			if _, err := c.v.g.locator().EachRun(g.old, r, c.v.d.Zero); err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range c.ds.all {
+		for _, r := range c.v.g.locator().Ranges(f.add) {
+			if err := c.v.d.Zero(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stageTable links all new clusters, in one go over the FATs.
+func (c *change) stageTable() error {
+	var links []link
+	for _, g := range c.files {
+		links = appendLinks(links, g.old, g.add)
+	}
+	for _, f := range c.ds.all {
+		links = appendLinks(links, f.old, f.add)
+	}
+	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.first, b.first) })
+	return c.v.t.setRuns(links)
+}
+
+// appendLinks appends what makes add the continuation of old.
+func appendLinks(links []link, old, add []space.Extent) []link {
+	if len(add) == 0 {
+		return links
+	}
+	if n := len(old); n > 0 {
+		links = append(links, link{first: uint32(old[n-1].End() - 1), n: 1, next: add[0].Start})
+	}
+	for i, e := range add {
+		next := uint32(entryLast)
+		if i+1 < len(add) {
+			next = add[i+1].Start
+		}
+		links = append(links, link{first: e.Start, n: e.Len, next: next})
+	}
+	return links
+}
+
+// stageFolders writes the entries of the files and all that has changed in
+// directories.
+func (c *change) stageFolders() error {
+	for _, g := range c.files {
+		if !g.changed() {
+			continue
+		}
+		e := g.entry()
+		if len(g.old) == 0 && len(g.add) > 0 {
+			e.setStart(c.v.g.Type, g.start())
+		}
+		e.setSize(uint32(g.want))
+		e.touch(c.v.now)
+		e[offAttr] |= attrArchive
+		g.file.changed()
+	}
+	for _, f := range c.ds.all {
+		if err := c.ds.store(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stageCounts writes FSInfo: the exact number of free clusters, whatever stood
+// there, and the hint where to look next ([FAT] FSI_Nxt_Free, the last one
+// that was allocated).
+func (c *change) stageCounts() error {
+	if c.v.fsinfo == 0 {
+		return nil
+	}
+	f := make(fsInfo, bootSectorLen)
+	if _, err := c.v.d.ReadAt(f, c.v.fsinfo); err != nil {
+		return err
+	}
+	f.put32(offFSIFree, uint32(c.v.alloc.Free()))
+	if n := len(c.taken); n > 0 {
+		f.put32(offFSINext, uint32(c.taken[n-1].End()-1)+firstCluster)
+	}
+	_, err := c.v.d.WriteAt(f, c.v.fsinfo)
+	return err
+}
+
+// verify reads back what was staged and compares it with the plan. A
+// difference is a mistake in this package, and must not reach the disk.
+func (c *change) verify() error {
+	if !c.staged {
+		return nil
+	}
+	if err := c.verifyTable(); err != nil {
+		return err
+	}
+	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now)
+	if err != nil {
+		return err
+	}
+	for _, g := range c.files {
+		f, err := ds.resolve(g.path, false)
+		if err != nil {
+			return mistake(g.path, "%w", err)
+		}
+		e := f.entry()
+		if got := e.start(c.v.g.Type); got != g.start() || int64(e.size()) != g.want {
+			return mistake(g.path, "it has %d bytes from cluster %d on, not %d from %d", e.size(), got, g.want, g.start())
+		}
+	}
+	return nil
+}
+
+// verifyTable compares the chains of all files with all FATs.
+func (c *change) verifyTable() error {
+	var links []link
+	for _, g := range c.files {
+		links = appendLinks(links, nil, g.all())
+	}
+	for _, f := range c.ds.all {
+		links = appendLinks(links, nil, f.all())
+	}
+	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.first, b.first) })
+	var eg errgroup.Group
+	for _, k := range c.v.g.targets() {
+		eg.Go(func() error { return c.verifyFAT(k, links) })
+	}
+	return eg.Wait()
+}
+
+// verifyFAT compares links with one FAT.
+func (c *change) verifyFAT(k int, links []link) error {
+	t := newTable(c.v.d, c.v.g, k)
+	for _, l := range links {
+		if at, err := t.mismatch(l); err != nil {
+			return err
+		} else if at != 0 {
+			return mistake("the FAT", "the entry of cluster %d in copy %d is not what was written", at, k)
+		}
+	}
+	return nil
+}
+
+func mistake(path, format string, args ...any) error {
+	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %w", path, fmt.Errorf(format, args...))
+}
