@@ -149,7 +149,7 @@ func (r *copyRun) document(l *filling, res *vol.PutResult) *copyDoc {
 		}
 	}
 	for _, re := range res.Renamed {
-		d.Renamed = append(d.Renamed, renamedDoc{originOf(&l.entries[re.Entry]), re.Path})
+		d.Renamed = append(d.Renamed, renamedDoc{l.entries[re.Entry].Name(), re.Path})
 	}
 	return d
 }

@@ -149,7 +149,7 @@ func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req 
 		return nil, err
 	}
 	for _, r := range res.Renamed {
-		l.a.note("%s: %s is called %s there", image, printable(originOf(&l.entries[r.Entry])), printable(r.Path))
+		l.a.note("%s: %s is called %s there", image, printable(l.entries[r.Entry].Name()), printable(r.Path))
 	}
 	if raw == nil {
 		return res, nil
@@ -162,13 +162,6 @@ func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req 
 		m.update(done, total)
 	})
 	return res, err
-}
-
-func originOf(e *vol.Entry) string {
-	if e.Origin != "" {
-		return e.Origin
-	}
-	return "/" + e.Path
 }
 
 // sourceOptions are those of reading a source.

@@ -21,6 +21,7 @@ type change struct {
 	fill   bool           // new clusters are to read as zeros
 	staged bool           // there is anything to write
 	taken  []space.Extent // what was allocated, in units
+	freed  []freed
 }
 
 // place is the identity of a file: where its entry is.
@@ -36,6 +37,7 @@ type growth struct {
 	size int64       // now
 	want int64       // afterwards; at least size
 	zero []dev.Range // bytes of the file, below size, that become zeros
+	put  bool        // its attributes are set already
 }
 
 // begin starts a change.
@@ -119,6 +121,10 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	if err := c.allocate(ctx, place); err != nil {
 		return err
 	}
+	if err := c.release(); err != nil {
+		c.giveBack()
+		return err
+	}
 	c.staged = slices.ContainsFunc(c.files, (*growth).changed) || slices.ContainsFunc(c.ds.all, func(f *folder) bool { return f.slots.Changed() })
 	var err error
 	if c.fill {
@@ -151,10 +157,25 @@ func (c *change) noneShared() error {
 	for _, f := range c.ds.all {
 		own(f.path, f.old)
 	}
+	for _, f := range c.freed {
+		own(f.path, f.es)
+	}
 	if a, b, shared := vol.Shared(all); shared {
 		return damaged(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
 	}
 	return nil
+}
+
+// release gives back what the change frees. The allocator does not hand it out
+// again before a commit, so what it holds stays until then.
+func (c *change) release() error {
+	var es []space.Extent
+	for _, f := range c.freed {
+		for _, e := range f.es {
+			es = append(es, space.Extent{Start: e.Start - firstCluster, Len: e.Len})
+		}
+	}
+	return c.v.alloc.Release(es)
 }
 
 // newRuns are the bytes of all new clusters of files, in rising order and

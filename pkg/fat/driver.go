@@ -15,6 +15,7 @@ func Driver() *vol.Driver {
 		Check:     newChecker,
 		MountScan: mountScan,
 		Read:      read,
+		Need:      need,
 		Holds:     vol.Holds{Flags: true, MaxSize: maxFileSize},
 	}
 }

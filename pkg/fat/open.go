@@ -23,7 +23,7 @@ type volume struct {
 	now    stamp
 }
 
-var _ vol.Volume = (*volume)(nil)
+var _ vol.Filler = (*volume)(nil)
 
 // open is Driver.Open.
 func open(ctx context.Context, d dev.Device, o vol.OpenOptions) (vol.Volume, error) {

@@ -64,7 +64,7 @@ func (*tree) Fold(name string) string {
 func (t *tree) Lookup(dir *vol.Node, name string) (found *vol.Node, err error) {
 	want := utf16.Encode([]rune(name))
 	var short []uint16
-	err = t.entries(context.Background(), dir, func(e namedEntry) bool {
+	err = t.entries(dir, func(e namedEntry) bool {
 		short = shortUnits(e.e.name(), short[:0])
 		if !equalFold(want, short) && (e.long == nil || !equalFold(want, e.long)) {
 			return true
@@ -80,8 +80,11 @@ func (t *tree) Lookup(dir *vol.Node, name string) (found *vol.Node, err error) {
 
 // List calls fn for the entries of a directory.
 func (t *tree) List(ctx context.Context, dir *vol.Node, fn func(*vol.Node) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var stop error
-	err := t.entries(ctx, dir, func(e namedEntry) bool {
+	err := t.entries(dir, func(e namedEntry) bool {
 		if !e.isDot() {
 			stop = fn(t.node(dir.Path, e))
 		}
@@ -100,55 +103,30 @@ func (n namedEntry) isDot() bool {
 }
 
 // entries calls fn for the files and directories of dir until it returns false.
-func (t *tree) entries(ctx context.Context, dir *vol.Node, fn func(namedEntry) bool) error {
+func (t *tree) entries(dir *vol.Node, fn func(namedEntry) bool) error {
 	rs, err := t.ranges(dir)
 	if err != nil {
 		return err
 	}
-	var slots []byte
-	for _, r := range rs {
-		for !r.Empty() {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			n, had := min(r.Len, folderRead), len(slots)
-			slots = append(slots, make([]byte, n)...)
-			if _, err := t.d.ReadAt(slots[had:], r.Off); err != nil {
-				return err
-			}
-			for i := had / entryLen; i < len(slots)/entryLen; i++ {
-				if dirEntry(slots[i*entryLen:]).isEnd() {
-					eachFile(slots, i, fn)
-					return nil
-				}
-			}
-			r = dev.Range{Off: r.Off + n, Len: r.Len - n}
-		}
+	s, err := vol.ReadSlots(t.d, rs, maxDirEntries)
+	if err != nil {
+		return err
 	}
-	eachFile(slots, len(slots)/entryLen, fn)
+	eachEntry(s.Run(0, s.End()), func(e namedEntry) bool { return e.e.isVolume() || fn(e) })
 	return nil
-}
-
-// eachFile is eachEntry without labels.
-func eachFile(slots []byte, end int, fn func(namedEntry) bool) {
-	eachEntry(slots, end, func(e namedEntry) bool { return e.e.isVolume() || fn(e) })
 }
 
 // ranges are the bytes of a directory.
 func (t *tree) ranges(dir *vol.Node) ([]dev.Range, error) {
 	start, _ := dir.Own.(uint32)
 	if start == rootID && t.g.Type != FAT32 {
-		return []dev.Range{{Off: t.g.RootOff(), Len: t.g.RootBytes()}}, nil
+		return []dev.Range{t.g.rootRange()}, nil
 	}
 	es, err := t.chain(dir.Path, start, maxDirEntries*entryLen/t.g.ClusterSize()+1, false)
 	if err != nil {
 		return nil, err
 	}
-	rs := make([]dev.Range, len(es))
-	for i, e := range es {
-		rs[i] = t.g.ClusterRange(e.Start, e.Len)
-	}
-	return rs, nil
+	return t.g.locator().Ranges(es), nil
 }
 
 // chain is the extents of a chain. With exact it must have n clusters, as the

@@ -62,7 +62,7 @@ type block struct {
 func (p *pour) read(ctx context.Context) error {
 	for _, i := range p.order() {
 		if err := p.file(ctx, i); err != nil {
-			return fmt.Errorf("%s: %w", p.name(i), err)
+			return fmt.Errorf("%s: %w", p.r.Entries[i].Name(), err)
 		}
 	}
 	return p.flush(ctx)
@@ -80,14 +80,6 @@ func (p *pour) order() []int {
 		return p.res.Files[is[a]][0].At.Off < p.res.Files[is[b]][0].At.Off
 	})
 	return is
-}
-
-func (p *pour) name(i int) string {
-	if e := &p.r.Entries[i]; e.Origin != "" {
-		return e.Origin
-	} else {
-		return "/" + e.Path
-	}
 }
 
 // file copies one file.

@@ -98,12 +98,16 @@ type RemoveResult struct {
 	ClustersFreed      uint64
 }
 
+// Name is how messages call an entry: by what it is made from, or by its path.
+func (e *Entry) Name() string {
+	if e.Origin != "" {
+		return e.Origin
+	}
+	return "/" + e.Path
+}
+
 // EntryError is what is wrong with one entry of a request. It wraps
 // ErrRequest.
 func EntryError(e *Entry, format string, args ...any) error {
-	name := e.Origin
-	if name == "" {
-		name = "/" + e.Path
-	}
-	return fmt.Errorf("%w: %s: %w", ErrRequest, name, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %s: %w", ErrRequest, e.Name(), fmt.Errorf(format, args...))
 }
