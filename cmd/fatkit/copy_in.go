@@ -141,13 +141,7 @@ func (r *copyRun) place(ctx context.Context, t *target, src *source.Source, sour
 
 func (r *copyRun) document(l *filling, res *vol.PutResult) *copyDoc {
 	d := &copyDoc{Schema: "fatkit.copy/1", Image: r.image, DryRun: r.dryRun, Bytes: l.bytes(), Allocated: res.ClustersAllocated}
-	for i := range l.entries {
-		if l.entries[i].Kind == vol.KindDir {
-			d.Directories++
-		} else {
-			d.Files++
-		}
-	}
+	d.Files, d.Directories = l.count()
 	for _, re := range res.Renamed {
 		d.Renamed = append(d.Renamed, renamedDoc{l.entries[re.Entry].Name(), re.Path})
 	}

@@ -173,3 +173,16 @@ func (a *app) sourceOptions(f inFlags) (o source.Options, err error) {
 	}
 	return o, err
 }
+
+// count is how many files, or what is none, and directories there are.
+func (l *filling) count() (files, dirs uint64) {
+	for i := range l.entries {
+		switch e := &l.entries[i]; {
+		case e.Kind != vol.KindDir:
+			files++
+		case e.Path != "":
+			dirs++
+		}
+	}
+	return files, dirs
+}

@@ -26,6 +26,10 @@ type formatRun struct {
 	dryRun bool
 	undo   undoFlags
 	opts   vol.FormatOptions
+
+	fill    fillFlags
+	content *filling       // what --from brings
+	filled  *vol.PutResult // once it is there
 }
 
 func (a *app) formatCommand() *cli.Command {
@@ -36,9 +40,9 @@ func (a *app) formatCommand() *cli.Command {
 		UsageText: "fatkit format -t TYPE [-s SIZE] [options] IMAGE",
 		Description: "What is there already is written over only with --force, if it is anything that is known.\n" +
 			"With SOURCE_DATE_EPOCH in the environment the same command gives the same bytes.",
-		Flags: append([]cli.Flag{
+		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "`TYPE` of the file system: " + strings.Join(a.types(), ", ")},
-			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE`, sparse"},
+			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE`, sparse; auto is as small as what --from brings allows"},
 			&cli.StringFlag{Name: "label", Aliases: []string{"L"}, Usage: "volume label"},
 			&cli.StringFlag{Name: "id", Aliases: []string{"i"}, Usage: "volume serial, as 1234-ABCD, or UUID"},
 			&cli.StringFlag{Name: "cluster-size", Aliases: []string{"c"}, Usage: "`SIZE` of a cluster", DefaultText: "by the type's tables"},
@@ -60,7 +64,7 @@ func (a *app) formatCommand() *cli.Command {
 			&cli.StringFlag{Name: "encoding", Usage: "`ENCODING` of names with the F2FS feature casefold: utf8, utf8:strict"},
 			toggle("write over what is recognised there", "force", "f"),
 			toggle("print the layout, write nothing", "dry-run"),
-		}, undoFlagList()...),
+		}, fillFlagList()...), undoFlagList()...),
 		Action: a.format,
 	}
 }
@@ -83,6 +87,12 @@ func (a *app) format(c *cli.Context) error {
 	if err != nil {
 		return about(image, err)
 	}
+	if r.fill.from != "" {
+		if err := r.gather(); err != nil {
+			return about(image, err)
+		}
+		defer func() { _ = r.content.src.Close() }() // it was only read
+	}
 	return about(image, r.run())
 }
 
@@ -95,8 +105,11 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	if r.undo, err = readUndoFlags(c); err != nil {
 		return nil, err
 	}
-	if r.size, err = size(c, "size"); err != nil {
-		return nil, err
+	auto := c.String("size") == "auto"
+	if r.size = 1; !auto { // the size is found out later
+		if r.size, err = size(c, "size"); err != nil {
+			return nil, err
+		}
 	}
 	if c.IsSet("size") && r.size == 0 {
 		return nil, usagef("--size: an image of no bytes holds nothing")
@@ -110,7 +123,10 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	if err := r.readType(c.String("type")); err != nil {
 		return nil, err
 	}
-	return r, r.readOptions(c)
+	if err := r.readOptions(c); err != nil {
+		return nil, err
+	}
+	return r, r.readFill(c)
 }
 
 func (r *formatRun) readType(name string) error {
@@ -174,20 +190,9 @@ func (r *formatRun) readF2FS(c *cli.Context) error {
 	if !c.IsSet("root-owner") {
 		return nil
 	}
-	var owner [2]uint32
-	parts := strings.Split(c.String("root-owner"), ":")
-	for i := range owner {
-		if len(parts) != len(owner) {
-			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
-		}
-		n, err := strconv.ParseUint(parts[i], 10, 32)
-		if err != nil {
-			return usagef("--root-owner %q: it is UID:GID, two numbers", c.String("root-owner"))
-		}
-		owner[i] = uint32(n)
-	}
-	o.RootOwner = &owner
-	return nil
+	var err error
+	o.RootOwner, err = ownerOf(c, "root-owner")
+	return err
 }
 
 // list is a list with commas between.

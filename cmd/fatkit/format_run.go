@@ -29,6 +29,9 @@ type formatDoc struct {
 	Clusters     uint64      `json:"clusters"`
 	FreeClusters uint64      `json:"free_clusters"`
 	BytesWritten int64       `json:"bytes_written"`
+	Files        uint64      `json:"files,omitempty"`         // with --from
+	Directories  uint64      `json:"directories,omitempty"`   // with --from
+	ContentBytes int64       `json:"content_bytes,omitempty"` // of the files
 	Regions      []regionDoc `json:"regions"`
 }
 
@@ -46,6 +49,11 @@ func (r *formatRun) run() error {
 	old, err := r.replaced()
 	if err != nil {
 		return err
+	}
+	if r.fill.auto {
+		if r.size, err = r.autoSize(); err != nil {
+			return err
+		}
 	}
 	plan, err := r.plan(vol.Target{Size: r.size, SectorSize: 512})
 	if err != nil {
@@ -74,7 +82,7 @@ func (r *formatRun) plan(t vol.Target) (*vol.Plan, error) {
 	for _, w := range plan.Warnings {
 		r.a.note("%s: %s", r.place.arg, w)
 	}
-	return plan, nil
+	return plan, r.enough(plan)
 }
 
 // replaced looks at what has the name of the file that --size creates, and
@@ -189,6 +197,9 @@ func (unordered) Sync() error { return nil }
 // apply writes the plan straight to a new file: there is nothing to undo.
 func (r *formatRun) apply(f *dev.File, plan *vol.Plan) (int64, error) {
 	written, err := plan.Apply(r.ctx, unordered{f})
+	if err == nil {
+		err = r.fillNew(f, dev.Range{Len: r.size})
+	}
 	if err != nil {
 		return written, err
 	}
@@ -242,6 +253,9 @@ func (r *formatRun) overwrite(im *image) error {
 		return r.print(plan, at, 0)
 	}
 	written, err := r.stage(im, at, plan, j)
+	if err == nil {
+		err = r.fillOld(im, at, j)
+	}
 	if err != nil {
 		return err
 	}
@@ -330,6 +344,13 @@ func (r *formatRun) print(p *vol.Plan, at dev.Range, written int64) error {
 		Label: p.Label, ID: p.ID, SectorSize: p.SectorSize, ClusterSize: p.ClusterSize,
 		Clusters: p.Clusters, FreeClusters: p.FreeClusters, BytesWritten: written, Regions: []regionDoc{},
 	}
+	if r.content != nil {
+		d.Files, d.Directories = r.content.count()
+		d.ContentBytes = r.content.bytes()
+	}
+	if r.filled != nil {
+		d.FreeClusters -= min(r.filled.ClustersAllocated, d.FreeClusters)
+	}
 	for _, g := range p.Regions {
 		d.Regions = append(d.Regions, regionDoc{g.Name, at.Off + g.Off, g.Len})
 	}
@@ -343,6 +364,10 @@ func (r *formatRun) print(p *vol.Plan, at dev.Range, written int64) error {
 	h := volumeHead{Type: d.Type, Label: d.Label, ID: d.ID, Size: d.Size}
 	r.a.printf("%s: %s, %d clusters of %s, %d of them free\n", printable(d.Image), describe(h),
 		d.Clusters, humanize.IBytes(uint64(d.ClusterSize)), d.FreeClusters)
+	if r.content != nil {
+		r.a.printf("%s: %s, %s, %s\n", printable(d.Image), plural(d.Files, "file", "files"),
+			plural(d.Directories, "directory", "directories"), humanize.IBytes(uint64(d.ContentBytes)))
+	}
 	if !r.dryRun && !r.a.verbose {
 		return nil
 	}
