@@ -115,7 +115,7 @@ func (p *filling) directory(dir *folder, i int) error {
 	name := path.Base(e.Path)
 	if slot, ok := dir.lookup(name); ok && !p.isMade(dir, slot) {
 		if p.r.New {
-			return vol.EntryError(e, "%s: %w", vol.JoinPath(dir.path, name), fs.ErrExist)
+			return vol.EntryError(e, "it is there already: %w", fs.ErrExist)
 		}
 		f, err := p.ds.enter(dir, name, e.Path, false)
 		if err == nil {

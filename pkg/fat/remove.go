@@ -2,6 +2,7 @@ package fat
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -26,7 +27,7 @@ func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveRe
 	if err != nil {
 		return nil, err
 	}
-	rm := &removal{change: c, recursive: r.Recursive, gone: make(map[slotPlace]bool), slots: make(map[*folder]map[int]bool)}
+	rm := &removal{change: c, recursive: r.Recursive, gone: make(map[slotPlace]bool), dirs: make(map[uint32]bool), slots: make(map[*folder]map[int]bool)}
 	for _, p := range r.Paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -35,9 +36,7 @@ func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveRe
 			return nil, err
 		}
 	}
-	for f, slots := range rm.slots {
-		f.clear(slots)
-	}
+	rm.settle()
 	if err := c.run(ctx, vol.Placement{}); err != nil {
 		return nil, err
 	}
@@ -49,6 +48,7 @@ type removal struct {
 	*change
 	recursive bool
 	gone      map[slotPlace]bool
+	dirs      map[uint32]bool          // first clusters of directories that are gone
 	slots     map[*folder]map[int]bool // to be cleared
 	res       vol.RemoveResult
 }
@@ -67,6 +67,9 @@ func (rm *removal) path(ctx context.Context, p string) error {
 	}
 	dir := rm.ds.root
 	for _, name := range parts[:len(parts)-1] {
+		if slot, ok := dir.lookup(name); ok && rm.gone[slotPlace{dir.start(), slot}] {
+			return nil
+		}
 		if dir, err = rm.ds.enter(dir, name, p, false); err != nil {
 			return err
 		}
@@ -114,6 +117,7 @@ func (rm *removal) entry(ctx context.Context, dir *folder, slot int, p string) e
 		return err
 	}
 	rm.res.Directories++
+	rm.dirs[f.start()] = true
 	rm.give(p, f.old)
 	return nil
 }
@@ -151,6 +155,16 @@ func (rm *removal) depth(f *folder) (n int) {
 func (rm *removal) give(p string, es []space.Extent) {
 	rm.free(p, es)
 	rm.res.ClustersFreed += space.Units(es)
+}
+
+// settle clears the slots of what is gone, in directories that stay.
+func (rm *removal) settle() {
+	rm.ds.all = slices.DeleteFunc(rm.ds.all, func(f *folder) bool { return rm.dirs[f.start()] })
+	for f, slots := range rm.slots {
+		if !rm.dirs[f.start()] {
+			f.clear(slots)
+		}
+	}
 }
 
 // clear frees slots and those of their long names, [FAT] DIR_Name[0].
