@@ -28,6 +28,7 @@ type app struct {
 	// terminal tells whether a reader or writer is one.
 	terminal func(any) bool
 	colours  bool // standard output may be coloured
+	columns  int  // of the terminal that standard output is; 0: none
 
 	command string // the subcommand, for the label of an undo log
 	json    bool
@@ -42,6 +43,7 @@ func newApp(drivers []*vol.Driver, stdin io.Reader, stdout, stderr io.Writer) *a
 		drivers: drivers,
 		in:      stdin, out: bufio.NewWriter(stdout), errw: stderr,
 		getenv: os.Getenv, now: time.Now, terminal: isTerminal,
+		columns: columnsOf(stdout),
 		colours: isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 }
@@ -119,7 +121,7 @@ func (a *app) cli() *cli.App {
 func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
 		a.formatCommand(), a.checkCommand(), a.preallocCommand(), a.zeroCommand(),
-		a.mountScanCommand(), a.lsCommand(), a.catCommand(), a.copyCommand(), a.rmCommand(), a.mkdirCommand(), a.infoCommand(), a.undoCommand(), a.explainCommand(), a.versionCommand(),
+		a.mountScanCommand(), a.lsCommand(), a.catCommand(), a.copyCommand(), a.rmCommand(), a.mkdirCommand(), a.mapCommand(), a.infoCommand(), a.undoCommand(), a.explainCommand(), a.versionCommand(),
 	}
 }
 
