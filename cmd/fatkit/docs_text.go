@@ -71,7 +71,9 @@ func manWords(command string) commandWords {
 
 Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
 
-Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
+Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.
+
+With --from files are laid out in the order of their names, each in one piece, directories first. All times of an entry become that of its last change, to the second, and none is later than SOURCE_DATE_EPOCH, so that a directory and its archive give the same bytes. Archives that are compressed or come from a pipe are unpacked into a temporary file. Where something was before, it is gone when files are copied: an error then leaves the new volume without files.`,
 			examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
 
   fatkit format -t fat32 -s 64G -L CARD card.img
@@ -80,7 +82,12 @@ Hidden sectors are set from the partition or offset that IMAGE names. In a new f
 
 What it would look like, without writing it:
 
-  fatkit format -t fat32 -s 64G --dry-run card.img`,
+  fatkit format -t fat32 -s 64G --dry-run card.img
+
+Filled from a directory, as small as that allows, and from an archive that is being made:
+
+  fatkit format -t fat32 -s auto -d rootfs/boot -L BOOT boot.img
+  tar -c boot | fatkit format -t fat32 -s 256M -d - boot.img`,
 			also: []string{"mkfs(8)", "mkfs.fat(8)"},
 		},
 		"check": {
@@ -120,6 +127,45 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
 		},
 		"info": {
 			examples: `  fatkit info card.img`,
+		},
+		"ls": {
+			description: `Names are sorted by their bytes. With --json the entries are printed one after the other, so that a million of them take no memory.`,
+			examples: `  fatkit ls -l card.img DCIM
+  fatkit ls -R --json card.img | jq -r '.entries[].path'`,
+			also: []string{"fatkit-copy(8)", "mdir(1)"},
+		},
+		"cat": {
+			examples: `  fatkit cat boot.img config.txt
+  fatkit cat card.img 'LOG/*.TXT' | grep error`,
+			also: []string{"fatkit-copy(8)", "mtype(1)"},
+		},
+		"copy": {
+			description: `Into an image: new clusters are filled first, straight on the device, then the directories change as one transaction, so that an error, a full volume or a power cut leaves the files as they were. A source that changes while it is read is an error. What the file system has no place for, owners and modes on FAT and exFAT for example, is left out and said in one line; symbolic links, special files, and names that it cannot hold are errors unless an option says otherwise.
+
+Out of an image: files are written beside their names and renamed, below DEST and nowhere else, whatever names or links the image has. What cannot be read is told, and the rest copied; the exit code is 8 then.`,
+			examples: `Into and out of a card image, and a whole image as an archive:
+
+  fatkit copy -r overlays config.txt boot.img::/
+  fatkit copy -r 'card.img::DCIM/*' photos/
+  fatkit copy -r card.img::/ --tar card.tar`,
+			also: []string{"fatkit-ls(8)", "mcopy(1)", "cp(1)"},
+		},
+		"rm": {
+			examples: `  fatkit rm -r card.img 'LOG/*' TMP`,
+			also:     []string{"mdel(1)", "mdeltree(1)"},
+		},
+		"mkdir": {
+			examples: `  fatkit mkdir -p card.img DCIM/100MEDIA`,
+			also:     []string{"mmd(1)"},
+		},
+		"map": {
+			description: `A cell of the map is drawn as what it has most of, but bad clusters, and the file that --show names, are seen however little of a cell they are. Free space that belongs to the largest free run is marked in pictures.`,
+			examples: `Is this file in one piece, and where on the disk? And what a volume looks like:
+
+  fatkit map card.img DCIM/CLIP0001.MP4
+  fatkit map card.img
+  fatkit map --svg card.svg --show DCIM/CLIP0001.MP4 card.img`,
+			also: []string{"filefrag(8)"},
 		},
 		"undo": {
 			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused.`,
