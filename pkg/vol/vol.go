@@ -126,9 +126,17 @@ type Info struct {
 
 // Field is one field of a superblock.
 type Field struct {
-	Name   string
-	Offset int64 // bytes from the start of the volume
-	Value  any
+	Name    string // as the format's specification has it
+	Offset  int64  // bytes from the start of the volume
+	Value   any
+	Meaning string // what it says, in a few words
+}
+
+// Explain gives fields their meanings, which are by name.
+func Explain(fs []Field, meanings map[string]string) {
+	for i := range fs {
+		fs[i].Meaning = meanings[fs[i].Name]
+	}
 }
 
 // Sentinels that decide the exit code; wrap them with what and where.
