@@ -174,7 +174,7 @@ func (r *formatRun) enough(p *vol.Plan) error {
 }
 
 // fillIn puts the content on the volume that was made at the range at of f.
-func (r *formatRun) fillIn(f *dev.File, at dev.Range, commit func(*dev.Txn) error) error {
+func (r *formatRun) fillIn(f dev.Device, at dev.Range, commit func(*dev.Txn) error) error {
 	txn := dev.Begin(f)
 	defer txn.Rollback()
 	d, err := region{at: at}.volume(txn)
@@ -203,7 +203,7 @@ func (r *formatRun) fillNew(f *dev.File, at dev.Range) error {
 	if r.content == nil {
 		return nil
 	}
-	return r.fillIn(f, at, func(txn *dev.Txn) error {
+	return r.fillIn(unordered{f}, at, func(txn *dev.Txn) error {
 		_, err := txn.Commit(r.ctx, dev.CommitOptions{})
 		return err
 	})
