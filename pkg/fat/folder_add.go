@@ -3,7 +3,6 @@ package fat
 import (
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -14,17 +13,8 @@ type stamp struct{ date, time uint16 }
 
 // newStamp is the nearest stamp to unix, seconds since 1970, taken as UTC.
 func newStamp(unix int64) stamp {
-	t := time.Unix(unix, 0).UTC()
-	if first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); t.Before(first) {
-		t = first
-	}
-	if last := time.Date(2107, 12, 31, 23, 59, 58, 0, time.UTC); t.After(last) {
-		t = last
-	}
-	return stamp{
-		date: uint16((t.Year()-1980)<<9 | int(t.Month())<<5 | t.Day()),
-		time: uint16(t.Hour()<<11 | t.Minute()<<5 | t.Second()/2),
-	}
+	date, clock, _ := vol.DOSTime(unix)
+	return stamp{date: date, time: clock}
 }
 
 func (e dirEntry) put16(off int, v uint16) { binary.LittleEndian.PutUint16(e[off:], v) }

@@ -143,8 +143,8 @@ func fsInfoFields(f fsInfo, off int64) []vol.Field {
 	}
 }
 
-// headFields are the two entries of each FAT that belong to no cluster, as far
-// as they are there: the device may end before.
+// headFields are the two entries of each FAT, counted from 0, that belong to no
+// cluster, as far as they are there: the device may end before.
 func headFields(d dev.Device, g *Geometry) []vol.Field {
 	var fs []vol.Field
 	for k := range g.Fats {

@@ -191,7 +191,7 @@ func (c *change) verifyFAT(k int, links []link) error {
 		if at, err := t.mismatch(l); err != nil {
 			return err
 		} else if at != 0 {
-			return mistake("the FAT", "the entry of cluster %d in copy %d is not what was written", at, k)
+			return mistake(fmt.Sprintf("FAT %d", k), "the entry of cluster %d is not what was written", at)
 		}
 	}
 	return nil
