@@ -44,6 +44,9 @@ func (r *formatRun) readFill(c *cli.Context) (err error) {
 	case f.from != "" && r.drv.Need == nil:
 		return usagef("--from: %s volumes cannot be filled", r.drv.Name)
 	case f.from != "":
+		if err := canRead(r.drv, f.in.read); err != nil {
+			return err
+		}
 		if f.from != "-" && r.undo.keep {
 			return usagef("--keep-undo cannot take back the contents of files, so it does not go with --from")
 		}
@@ -91,7 +94,7 @@ func (r *formatRun) gather() error {
 
 // need is how many clusters the content takes on a planned volume.
 func (r *formatRun) need(p *vol.Plan) (uint64, error) {
-	return r.drv.Need(p, r.opts, r.content.entries)
+	return r.drv.Need(p, r.fill.in.read, r.content.entries)
 }
 
 const (
@@ -185,7 +188,7 @@ func (r *formatRun) fillIn(f dev.Device, at dev.Range, commit func(*dev.Txn) err
 	if err != nil {
 		return err
 	}
-	v, err := r.drv.Open(r.ctx, d, vol.OpenOptions{Raw: raw, Now: r.opts.Time})
+	v, err := r.drv.Open(r.ctx, d, vol.OpenOptions{Raw: raw, Now: r.opts.Time, ReadOptions: r.fill.in.read})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func labelOf(b bootSector, root []byte) string {
 // rootLabel is the label entry of the root directory, nil where there is none
 // or the directory cannot be read.
 func rootLabel(d dev.Device, g *Geometry) []byte {
-	ds, err := newFolders(d, g, newTable(d, g, g.ActiveFat), stamp{})
+	ds, err := newFolders(d, g, newTable(d, g, g.ActiveFat), stamp{}, dosPage())
 	if err != nil {
 		return nil
 	}

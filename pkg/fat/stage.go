@@ -149,7 +149,7 @@ func (c *change) verify() error {
 	if err := c.verifyTable(); err != nil {
 		return err
 	}
-	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now)
+	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now, c.v.cp)
 	if err != nil {
 		return err
 	}
