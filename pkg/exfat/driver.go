@@ -14,5 +14,6 @@ func Driver() *vol.Driver {
 		Describe:  describe,
 		Check:     newChecker,
 		MountScan: mountScan,
+		Read:      read,
 	}
 }
