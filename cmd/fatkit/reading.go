@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -102,9 +101,4 @@ func (a *app) unreadable(image string, err error) {
 	_, code := classify(err)
 	a.code |= code
 	a.tell("fatkit: %s: %s\n", printable(image), printable(explainError(err)))
-}
-
-// notADirectory is the error for a file where a directory is wanted.
-func notADirectory(path string) error {
-	return fmt.Errorf("%w: %s is not a directory", vol.ErrRequest, path)
 }
