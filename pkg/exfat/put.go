@@ -120,12 +120,9 @@ func (s entrySet) describe(a *vol.Attr) {
 
 // needed is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every
 // 15 units of its name.
-func needed(p *vol.Plan, o vol.FormatOptions, entries []vol.Entry) (uint64, error) {
-	// The label has a slot also where there is none: see rootEntries.
-	slots := map[string]int64{"": 3}
-	if o.VolumeGUID != "" {
-		slots[""]++
-	}
+func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
+	// Label, bitmap, up-case table and GUID, all of which there may be.
+	slots := map[string]int64{"": 4}
 	cs := int64(p.ClusterSize)
 	clusters := -int64(rootClusters) // those count as used
 	for i := range entries {

@@ -36,7 +36,7 @@ type chained struct {
 
 // read is Driver.Read. Where the up-case table cannot be used names are
 // compared by the recommended one, as Linux does.
-func read(_ context.Context, d dev.Device) (vol.Tree, error) {
+func read(_ context.Context, d dev.Device, _ vol.ReadOptions) (vol.Tree, error) {
 	main, backup, err := readRegions(d)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 // treeOf opens a volume for reading.
 func treeOf(t testing.TB, d dev.Device) vol.Tree {
 	t.Helper()
-	tr, err := read(context.Background(), d)
+	tr, err := read(context.Background(), d, vol.ReadOptions{})
 	must(t, err)
 	return tr
 }
@@ -340,7 +340,7 @@ func FuzzTree(f *testing.F) {
 			_, err := m.WriteAt(c.p[:min(int64(len(c.p)), r.End()-off)], off)
 			must(t, err)
 		}
-		tr, err := read(context.Background(), m)
+		tr, err := read(context.Background(), m, vol.ReadOptions{})
 		if err != nil {
 			return
 		}

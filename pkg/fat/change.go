@@ -42,7 +42,7 @@ type growth struct {
 
 // begin starts a change.
 func (v *volume) begin(fill bool) (*change, error) {
-	ds, err := newFolders(v.d, v.g, v.t, v.now)
+	ds, err := newFolders(v.d, v.g, v.t, v.now, v.cp)
 	if err != nil {
 		return nil, err
 	}

@@ -200,7 +200,9 @@ func (im *kernelImage) put(t *testing.T, d dev.Device) {
 	for i, name := range []string{"SHORT.TXT", "lower.txt", "Mixed Case.txt", "ünïcödé 日本語", strings.Repeat("y", 255), "two.dots.txt"} {
 		entry("Put there/"+name, vol.KindFile, pattern(name, i*4099))
 	}
-	r.Open = func(i int) (vol.Contents, error) { return inMemory{bytes.NewReader(im.want[r.Entries[i].Path].data)}, nil }
+	r.Open = func(i int) (vol.Contents, error) {
+		return inMemory{bytes.NewReader(im.want[r.Entries[i].Path].data)}, nil
+	}
 	putFiles(t, d, r)
 }
 

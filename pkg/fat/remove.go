@@ -62,10 +62,10 @@ func (rm *removal) Open(dir *folder, slot int, at string) (*folder, bool, []spac
 }
 
 // Each is vol.RemoveFolders.
-func (*removal) Each(dir *folder, fn func(slot int, name string) error) (err error) {
+func (rm *removal) Each(dir *folder, fn func(slot int, name string) error) (err error) {
 	eachEntry(dir.used(), func(n namedEntry) bool {
 		if !n.isDot() && !n.e.isVolume() {
-			err = fn(n.slot, n.name())
+			err = fn(n.slot, n.name(rm.cp))
 		}
 		return err == nil
 	})

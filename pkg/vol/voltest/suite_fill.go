@@ -55,7 +55,7 @@ func (v volume) told(t testing.TB, tree vol.Tree, n *vol.Node) string {
 func (v volume) inside(t testing.TB, d dev.Device) (map[string]string, map[string][]byte) {
 	t.Helper()
 	ctx := context.Background()
-	tree, err := v.Driver.Read(ctx, d)
+	tree, err := v.Driver.Read(ctx, d, vol.ReadOptions{})
 	if err != nil {
 		t.Fatalf("read: %v", err)
 	}
@@ -194,7 +194,7 @@ func (v volume) fillRoundTrip(t *testing.T) {
 func (v volume) needed(t *testing.T, d dev.Device, c *content) {
 	t.Helper()
 	p := v.plan(t)
-	need, err := v.Driver.Need(p, vol.FormatOptions{Type: v.typ}, c.entries)
+	need, err := v.Driver.Need(p, vol.ReadOptions{}, c.entries)
 	if err != nil {
 		t.Fatalf("need: %v", err)
 	}
@@ -216,7 +216,7 @@ func (v volume) needed(t *testing.T, d dev.Device, c *content) {
 func (v volume) uses(t *testing.T, d dev.Device) {
 	t.Helper()
 	ctx := context.Background()
-	tree, err := v.Driver.Read(ctx, d)
+	tree, err := v.Driver.Read(ctx, d, vol.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func (v volume) fold(name string) string {
 	if _, err := p.Apply(context.Background(), d); err != nil {
 		return name
 	}
-	tree, err := v.Driver.Read(context.Background(), d)
+	tree, err := v.Driver.Read(context.Background(), d, vol.ReadOptions{})
 	if err != nil {
 		return name
 	}
