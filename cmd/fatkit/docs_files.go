@@ -1,9 +1,18 @@
 package main
 
-// fileWords are the words on the commands that read and change the files of an
-// image.
+// fileWords are the words on the commands that look at volumes, and read and
+// change their files.
 func fileWords() map[string]commandWords {
 	return map[string]commandWords{
+		"mount-scan": {
+			description: `The allocation data is read in one pass, one window ahead of the reader. The window is that of the device, as "blockdev --setra" sets it.`,
+			examples: `  fatkit mount-scan card.img
+  fatkit mount-scan --json card.img | jq '.volumes[].load'`,
+			also: []string{"mount(8)", "blockdev(8)"},
+		},
+		"info": {
+			examples: `  fatkit info card.img`,
+		},
 		"ls": {
 			description: `Names are sorted by their bytes. With --json the entries are printed one after the other, so that a million of them take no memory.`,
 			examples: `  fatkit ls -l card.img DCIM

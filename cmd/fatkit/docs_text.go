@@ -122,15 +122,6 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
   fatkit zero --free --slack card.img`,
 			also: []string{"fallocate(1)", "fstrim(8)"},
 		},
-		"mount-scan": {
-			description: `The allocation data is read in one pass, one window ahead of the reader. The window is that of the device, as "blockdev --setra" sets it.`,
-			examples: `  fatkit mount-scan card.img
-  fatkit mount-scan --json card.img | jq '.volumes[].load'`,
-			also: []string{"mount(8)", "blockdev(8)"},
-		},
-		"info": {
-			examples: `  fatkit info card.img`,
-		},
 		"undo": {
 			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused.`,
 			examples: `  fatkit check -y --keep-undo card.img

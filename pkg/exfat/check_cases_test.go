@@ -292,8 +292,14 @@ func TestInjuryLossless(t *testing.T) {
 // fsckAll is -y, which must leave a volume that is clean.
 func fsckAll(t testing.TB, m *dev.Mem) *vol.Result {
 	t.Helper()
+	return fsckWith(t, m, voltest.Always)
+}
+
+// fsckWith is fsckAll with another decider.
+func fsckWith(t testing.TB, m *dev.Mem, decide vol.Decider) *vol.Result {
+	t.Helper()
 	tx := dev.Begin(m)
-	res := fsck(t, tx, voltest.Always)
+	res := fsck(t, tx, decide)
 	if res.Unproven != nil {
 		report(t, res)
 		t.Fatalf("unproven: %v", res.Unproven)
