@@ -37,7 +37,7 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 	if err != nil {
 		return nil, err
 	}
-	p.dirs, p.made, c.many = nil, nil, true
+	c.many = true
 	if err := c.run(ctx, vol.Placement{}); err != nil {
 		return nil, err
 	}
