@@ -188,7 +188,7 @@ func (p *pour) room(ctx context.Context, at int64) ([]byte, error) {
 
 // fewZeros are written with what is around them; more are a range of their own,
 // which costs nothing where it is a hole already.
-const fewZeros = 64 << 10
+const fewZeros = 8 << 10
 
 // zeros makes n bytes at byte at of the volume read as zeros.
 func (p *pour) zeros(ctx context.Context, at, n int64) error {
@@ -278,17 +278,18 @@ func (p *pour) store(b *block) error {
 }
 
 // edges calls stage for the parts of r that share a page of the transaction
-// with something else. A page that is staged for that holds what the device
-// had in the rest of it, and would put it back: see ZeroFresh.
+// with something that is staged. Such a page holds what the device had in the
+// rest of it, and would put it back: see ZeroFresh.
 func (p *pour) edges(r dev.Range, stage func(dev.Range) error) error {
-	_, base := dev.Base(p.d) // pages are those of the image
-	at := base + r.Off
-	if head := min(r.Len, RoundUp(at, stagedPage)-at); head > 0 {
+	base, off := dev.Base(p.d) // pages are those of the image
+	txn, _ := base.(*dev.Txn)
+	at := off + r.Off
+	if head := min(r.Len, RoundUp(at, stagedPage)-at); head > 0 && (txn == nil || txn.Staged(at)) {
 		if err := stage(dev.Range{Off: r.Off, Len: head}); err != nil {
 			return err
 		}
 	}
-	if tail := min(r.Len, (at+r.Len)%stagedPage); tail > 0 {
+	if tail := min(r.Len, (at+r.Len)%stagedPage); tail > 0 && (txn == nil || txn.Staged(at+r.Len-1)) {
 		return stage(dev.Range{Off: r.End() - tail, Len: tail})
 	}
 	return nil
