@@ -131,7 +131,7 @@ func (a *app) cli() *cli.App {
 func (a *app) commands() []*cli.Command {
 	return []*cli.Command{
 		a.formatCommand(), a.checkCommand(), a.preallocCommand(), a.zeroCommand(),
-		a.mountScanCommand(), a.infoCommand(), a.undoCommand(), a.explainCommand(), a.versionCommand(),
+		a.mountScanCommand(), a.lsCommand(), a.catCommand(), a.copyCommand(), a.rmCommand(), a.mkdirCommand(), a.mapCommand(), a.infoCommand(), a.undoCommand(), a.explainCommand(), a.versionCommand(),
 	}
 }
 

@@ -69,6 +69,9 @@ type commandWords struct {
 
 // manWords are the words on a command.
 func manWords(command string) commandWords {
+	if w, ok := fileWords()[command]; ok {
+		return w
+	}
 	return map[string]commandWords{
 		"format": formatWords(),
 		"check": {
@@ -104,13 +107,6 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
   fatkit zero --free --slack card.img`,
 			also: []string{"fallocate(1)", "fstrim(8)"},
 		},
-		"mount-scan": {
-			description: `The allocation data is read in one pass, one window ahead of the reader. The window is that of the device, as "blockdev --setra" sets it.`,
-			examples: `  fatkit mount-scan card.img
-  fatkit mount-scan --json card.img | jq '.volumes[].load'`,
-			also: []string{"mount(8)", "blockdev(8)"},
-		},
-		"info": {examples: `  fatkit info card.img`},
 		"undo": {
 			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused.`,
 			examples: `  fatkit check -y --keep-undo card.img
@@ -148,7 +144,9 @@ Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexibl
 
 With --table the image is a disk of one partition, which begins and ends at a multiple of 1 MiB. The table counts in the sectors of the device; an image file has none of its own, so there --sector-size says which disk it is of. Its ids follow SOURCE_DATE_EPOCH as all others do.
 
-Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
+Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.
+
+With --from files are laid out in the order of their names, each in one piece, directories first. All times of an entry become that of its last change, to the second, and none is later than SOURCE_DATE_EPOCH, so that a directory and its archive give the same bytes. Archives that are compressed or come from a pipe are unpacked into a temporary file. Where something was before, it is gone when files are copied: an error then leaves the new volume without files.`,
 		examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
 
   fatkit format -t fat32 -s 64G -L CARD card.img
@@ -161,7 +159,12 @@ A whole disk with a GPT and one partition:
 
 What it would look like, without writing it:
 
-  fatkit format -t fat32 -s 64G --dry-run card.img`,
+  fatkit format -t fat32 -s 64G --dry-run card.img
+
+Filled from a directory, as small as that allows, and from an archive that is being made:
+
+  fatkit format -t fat32 -s auto -d rootfs/boot -L BOOT boot.img
+  tar -c boot | fatkit format -t fat32 -s 256M -d - boot.img`,
 		also: []string{"mkfs(8)", "mkfs.fat(8)"},
 	}
 }

@@ -34,6 +34,10 @@ type formatRun struct {
 	layout   *disk.Layout // of the disk, with --table; set when it is planned
 	limit    int64        // bytes that the volume may take of what is there; 0: all
 	seeded   *uint64      // what ids that are not given are made of; nil: see seed
+
+	fill    fillFlags
+	content *filling       // what --from brings
+	filled  *vol.PutResult // once it is there
 }
 
 func (a *app) formatCommand() *cli.Command {
@@ -44,9 +48,9 @@ func (a *app) formatCommand() *cli.Command {
 		UsageText: "fatkit format -t TYPE [-s SIZE] [options] IMAGE",
 		Description: "What is there already is written over only with --force, if it is anything that is known.\n" +
 			"With SOURCE_DATE_EPOCH in the environment the same command gives the same bytes.",
-		Flags: append([]cli.Flag{
+		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "`TYPE` of the file system: " + strings.Join(a.types(), ", "), DefaultText: "none: it must be given"},
-			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE` in bytes, such as 64M, sparse", DefaultText: "IMAGE is there already"},
+			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE` in bytes, such as 64M, sparse; auto is as small as what --from brings allows", DefaultText: "IMAGE is there already"},
 			&cli.StringFlag{Name: "label", Aliases: []string{"L"}, Usage: "volume label `TEXT`", DefaultText: "none"},
 			&cli.StringFlag{Name: "id", Aliases: []string{"i"}, Usage: "volume `ID`: a serial such as 1234-ABCD, or the UUID of F2FS", DefaultText: "random, or by SOURCE_DATE_EPOCH"},
 			&cli.StringFlag{Name: "cluster-size", Aliases: []string{"c"}, Usage: "`SIZE` of a cluster in bytes", DefaultText: "by the type's tables"},
@@ -70,7 +74,7 @@ func (a *app) formatCommand() *cli.Command {
 			&cli.StringFlag{Name: "partition-label", Usage: "`NAME` of that partition in a GPT; without --table, of the one to format", DefaultText: "the volume label"},
 			toggle("write over what is recognised there", "force", "f"),
 			toggle("print the layout, write nothing", "dry-run"),
-		}, undoFlagList()...),
+		}, fillFlagList()...), undoFlagList()...),
 		Action: a.format,
 	}
 }
@@ -93,6 +97,12 @@ func (a *app) format(c *cli.Context) error {
 	if err != nil {
 		return about(image, err)
 	}
+	if r.fill.from != "" {
+		if err := r.gather(); err != nil {
+			return about(image, err)
+		}
+		defer func() { _ = r.content.src.Close() }() // it was only read
+	}
 	return about(image, r.run())
 }
 
@@ -105,8 +115,11 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	if r.undo, err = readUndoFlags(c); err != nil {
 		return nil, err
 	}
-	if r.size, err = size(c, "size"); err != nil {
-		return nil, err
+	auto := c.String("size") == "auto"
+	if r.size = 1; !auto { // the size is found out later
+		if r.size, err = size(c, "size"); err != nil {
+			return nil, err
+		}
 	}
 	if c.IsSet("size") && r.size == 0 {
 		return nil, usagef("--size: an image of no bytes holds nothing")
@@ -123,7 +136,10 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	if err := r.readType(c.String("type")); err != nil {
 		return nil, err
 	}
-	return r, r.readOptions(c)
+	if err := r.readOptions(c); err != nil {
+		return nil, err
+	}
+	return r, r.readFill(c)
 }
 
 func (r *formatRun) readType(name string) error {

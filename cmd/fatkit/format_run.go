@@ -31,6 +31,9 @@ type formatDoc struct {
 	Clusters     uint64      `json:"clusters"`
 	FreeClusters uint64      `json:"free_clusters"`
 	BytesWritten int64       `json:"bytes_written"`
+	Files        uint64      `json:"files,omitempty"`         // with --from
+	Directories  uint64      `json:"directories,omitempty"`   // with --from
+	ContentBytes int64       `json:"content_bytes,omitempty"` // of the files
 	Regions      []regionDoc `json:"regions"`
 }
 
@@ -48,6 +51,11 @@ func (r *formatRun) run() error {
 	old, err := r.replaced()
 	if err != nil {
 		return err
+	}
+	if r.fill.auto {
+		if r.size, err = r.autoSize(); err != nil {
+			return err
+		}
 	}
 	plan, err := r.plan(vol.Target{Size: r.size, SectorSize: 512})
 	if err != nil {
@@ -69,18 +77,22 @@ func (r *formatRun) plan(t vol.Target) (*vol.Plan, error) {
 	if r.opts.Seed, err = r.seed(t.Size); err != nil {
 		return nil, err
 	}
-	layOut := r.drv.Plan
-	if r.table != "" && r.table != noTable {
-		layOut = func(t vol.Target, _ vol.FormatOptions) (*vol.Plan, error) { return r.planDisk(t) }
-	}
-	plan, err := layOut(t, r.opts)
+	plan, err := r.layOut(t)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range plan.Warnings {
 		r.a.note("%s: %s", r.place.arg, w)
 	}
-	return plan, nil
+	return plan, r.enough(plan)
+}
+
+// layOut plans the volume, or a disk with it.
+func (r *formatRun) layOut(t vol.Target) (*vol.Plan, error) {
+	if r.table != "" && r.table != noTable {
+		return r.planDisk(t)
+	}
+	return r.drv.Plan(t, r.opts)
 }
 
 // replaced looks at what has the name of the file that --size creates, and
@@ -195,6 +207,9 @@ func (unordered) Sync() error { return nil }
 // apply writes the plan straight to a new file: there is nothing to undo.
 func (r *formatRun) apply(f *dev.File, plan *vol.Plan) (int64, error) {
 	written, err := plan.Apply(r.ctx, unordered{f})
+	if err == nil {
+		err = r.fillNew(f, dev.Range{Len: r.size})
+	}
 	if err != nil {
 		return written, err
 	}
@@ -253,6 +268,9 @@ func (r *formatRun) overwrite(im *image) error {
 		return r.print(plan, at, 0)
 	}
 	written, err := r.stage(im, at, plan, j)
+	if err == nil {
+		err = r.fillOld(im, at, j)
+	}
 	if err != nil {
 		return err
 	}
@@ -344,6 +362,13 @@ func (r *formatRun) print(p *vol.Plan, at dev.Range, written int64) error {
 	if r.layout != nil {
 		d.Table, d.Partition = r.table, 1
 	}
+	if r.content != nil {
+		d.Files, d.Directories = r.content.count()
+		d.ContentBytes = r.content.bytes()
+	}
+	if r.filled != nil {
+		d.FreeClusters -= min(r.filled.ClustersAllocated, d.FreeClusters)
+	}
 	for _, g := range p.Regions {
 		d.Regions = append(d.Regions, regionDoc{g.Name, at.Off + g.Off, g.Len})
 	}
@@ -357,6 +382,10 @@ func (r *formatRun) print(p *vol.Plan, at dev.Range, written int64) error {
 	h := volumeHead{Type: d.Type, Label: d.Label, ID: d.ID, Size: d.Size}
 	r.a.printf("%s: %s, %d clusters of %s, %d of them free\n", r.name(), describe(h),
 		d.Clusters, humanize.IBytes(uint64(d.ClusterSize)), d.FreeClusters)
+	if r.content != nil {
+		r.a.printf("%s: %s, %s, %s\n", printable(d.Image), plural(d.Files, "file", "files"),
+			plural(d.Directories, "directory", "directories"), humanize.IBytes(uint64(d.ContentBytes)))
+	}
 	if !r.dryRun && !r.a.verbose {
 		return nil
 	}

@@ -21,6 +21,8 @@ type change struct {
 	fill   bool           // new clusters are to read as zeros
 	staged bool           // there is anything to write
 	taken  []space.Extent // what was allocated, in units
+	freed  []freed
+	many   bool // so many files that what is not needed for verifying is given up
 }
 
 // place is the identity of a file: where its entry is.
@@ -36,11 +38,12 @@ type growth struct {
 	size int64       // now
 	want int64       // afterwards; at least size
 	zero []dev.Range // bytes of the file, below size, that become zeros
+	put  bool        // its attributes are set already
 }
 
 // begin starts a change.
 func (v *volume) begin(fill bool) (*change, error) {
-	ds, err := newFolders(v.d, v.g, v.t, v.now)
+	ds, err := newFolders(v.d, v.g, v.t, v.now, v.cp)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +122,10 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	if err := c.allocate(ctx, place); err != nil {
 		return err
 	}
+	if err := c.release(); err != nil {
+		c.giveBack()
+		return err
+	}
 	c.staged = slices.ContainsFunc(c.files, (*growth).changed) || slices.ContainsFunc(c.ds.all, func(f *folder) bool { return f.slots.Changed() })
 	var err error
 	if c.fill {
@@ -126,6 +133,11 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	}
 	if err == nil {
 		err = c.stage()
+	}
+	if c.many {
+		for _, f := range c.ds.all {
+			f.names, f.kids = nil, nil
+		}
 	}
 	if err == nil {
 		err = c.verify()
@@ -151,10 +163,25 @@ func (c *change) noneShared() error {
 	for _, f := range c.ds.all {
 		own(f.path, f.old)
 	}
+	for _, f := range c.freed {
+		own(f.path, f.es)
+	}
 	if a, b, shared := vol.Shared(all); shared {
 		return damaged(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
 	}
 	return nil
+}
+
+// release gives back what the change frees. The allocator does not hand it out
+// again before a commit, so what it holds stays until then.
+func (c *change) release() error {
+	var es []space.Extent
+	for _, f := range c.freed {
+		for _, e := range f.es {
+			es = append(es, space.Extent{Start: e.Start - firstCluster, Len: e.Len})
+		}
+	}
+	return c.v.alloc.Release(es)
 }
 
 // newRuns are the bytes of all new clusters of files, in rising order and

@@ -14,5 +14,8 @@ func Driver() *vol.Driver {
 		Describe:  describe,
 		Check:     newChecker,
 		MountScan: mountScan,
+		Read:      read,
+		Need:      need,
+		Holds:     vol.Holds{Flags: true, Codepages: true, MaxSize: maxFileSize},
 	}
 }

@@ -31,13 +31,14 @@ type folders struct {
 	g    *Geometry
 	t    *table
 	now  stamp
+	cp   codepage
 	root *folder
 	all  []*folder // parents before their children
 }
 
 // newFolders reads the root directory.
-func newFolders(d dev.Device, g *Geometry, t *table, now stamp) (*folders, error) {
-	ds := &folders{d: d, g: g, t: t, now: now}
+func newFolders(d dev.Device, g *Geometry, t *table, now stamp, cp codepage) (*folders, error) {
+	ds := &folders{d: d, g: g, t: t, now: now, cp: cp}
 	root := &folder{path: "/", fixed: g.Type != FAT32}
 	var err error
 	if root.fixed {
@@ -87,7 +88,7 @@ func (ds *folders) load(f *folder, start uint32) error {
 // read reads the slots of f, of which there may be limit, and indexes them.
 func (ds *folders) read(f *folder, limit int) (err error) {
 	if f.slots, err = vol.ReadSlots(ds.d, ds.ranges(f), limit); err == nil {
-		f.index()
+		f.index(ds.cp)
 	}
 	return err
 }
@@ -106,7 +107,7 @@ func (f *folder) at(slot int) dirEntry { return f.slots.At(slot) }
 func (f *folder) used() []byte { return f.slots.Run(0, f.slots.End()) }
 
 // index collects the names and the free slots.
-func (f *folder) index() {
+func (f *folder) index(cp codepage) {
 	f.names = make(map[string]int32)
 	f.kids = make(map[int]*folder)
 	var units []uint16
@@ -114,7 +115,7 @@ func (f *folder) index() {
 		if n.e.isVolume() {
 			return true
 		}
-		units = shortUnits(n.e.name(), units[:0])
+		units = cp.units(n.e.name(), units[:0])
 		f.addName(units, n.slot)
 		if n.long != nil {
 			f.addName(n.long, n.slot)
@@ -158,11 +159,11 @@ type namedEntry struct {
 }
 
 // name is what a user sees.
-func (n namedEntry) name() string {
+func (n namedEntry) name(cp codepage) string {
 	if n.long != nil {
 		return decodeUnits(n.long)
 	}
-	return decodeShort(n.e.name(), n.e[offNTRes])
+	return cp.decode(n.e.name(), n.e[offNTRes])
 }
 
 // eachEntry calls fn for the entries in use among slots, labels included, until
@@ -267,7 +268,7 @@ func (ds *folders) resolve(path string, create bool) (file, error) {
 // missing is the error that dir has nothing called name, on the way to path.
 func missing(path string, dir *folder, name string) error {
 	return vol.NoSuch(path, dir.path, name, func(yield func(string) bool) {
-		eachEntry(dir.used(), func(n namedEntry) bool { return n.e.isVolume() || yield(n.name()) })
+		eachEntry(dir.used(), func(n namedEntry) bool { return n.e.isVolume() || yield(n.name(dosPage())) })
 	})
 }
 
@@ -300,4 +301,18 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 func (f *folder) lookup(name string) (slot int, ok bool) {
 	s, ok := f.names[nameKey(utf16.Encode([]rune(name)))]
 	return int(s), ok
+}
+
+// Root is vol.Folders.
+func (ds *folders) Root() *folder { return ds.root }
+
+// Path is vol.Folders.
+func (*folders) Path(dir *folder) string { return dir.path }
+
+// Lookup is vol.Folders.
+func (*folders) Lookup(dir *folder, name string) (slot int, ok bool) { return dir.lookup(name) }
+
+// Enter is vol.Folders.
+func (ds *folders) Enter(dir *folder, name, at string, create bool) (*folder, error) {
+	return ds.enter(dir, name, at, create)
 }

@@ -56,12 +56,12 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 	if err != nil {
 		return 0, err
 	}
-	short, nt, fits := fitsShort(units)
+	short, nt, fits := ds.cp.fits(units)
 	var long [][entryLen]byte
 	if !fits {
 		var buf [12]uint16
-		short, err = shortAlias(units, func(n [11]byte) bool {
-			_, taken := f.names[nameKey(shortUnits(n[:], buf[:0]))]
+		short, err = ds.cp.alias(units, func(n [11]byte) bool {
+			_, taken := f.names[nameKey(ds.cp.units(n[:], buf[:0]))]
 			return taken
 		})
 		if err != nil {
@@ -80,7 +80,7 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 	}
 	copy(f.at(slot), newEntry(short, nt, attr, ds.now))
 	f.addName(units, slot)
-	f.addName(shortUnits(short[:], nil), slot)
+	f.addName(ds.cp.units(short[:], nil), slot)
 	return slot, nil
 }
 

@@ -62,8 +62,19 @@ func (c *change) stageTable() error {
 	for _, f := range c.ds.all {
 		links = appendLinks(links, f.old, f.add)
 	}
+	links = c.appendFreed(links)
 	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.first, b.first) })
 	return c.v.t.setRuns(links)
+}
+
+// appendFreed appends what makes the clusters free that the change gives back.
+func (c *change) appendFreed(links []link) []link {
+	for _, f := range c.freed {
+		for _, e := range f.es {
+			links = append(links, link{first: e.Start, n: e.Len, free: true})
+		}
+	}
+	return links
 }
 
 // appendLinks appends what makes add the continuation of old.
@@ -96,8 +107,10 @@ func (c *change) stageFolders() error {
 			e.setStart(c.v.g.Type, g.start())
 		}
 		e.setSize(uint32(g.want))
-		e.touch(c.v.now)
-		e[offAttr] |= attrArchive
+		if !g.put {
+			e.touch(c.v.now)
+			e[offAttr] |= attrArchive
+		}
 		g.file.changed()
 	}
 	for _, f := range c.ds.all {
@@ -119,7 +132,7 @@ func (c *change) stageCounts() error {
 	if _, err := c.v.d.ReadAt(f, c.v.fsinfo); err != nil {
 		return err
 	}
-	f.put32(offFSIFree, uint32(c.v.alloc.Free()))
+	f.put32(offFSIFree, uint32(c.v.alloc.Free()+c.v.alloc.Pending()))
 	if n := len(c.taken); n > 0 {
 		f.put32(offFSINext, uint32(c.taken[n-1].End()-1)+firstCluster)
 	}
@@ -136,7 +149,7 @@ func (c *change) verify() error {
 	if err := c.verifyTable(); err != nil {
 		return err
 	}
-	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now)
+	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now, c.v.cp)
 	if err != nil {
 		return err
 	}
@@ -162,6 +175,7 @@ func (c *change) verifyTable() error {
 	for _, f := range c.ds.all {
 		links = appendLinks(links, nil, f.all())
 	}
+	links = c.appendFreed(links)
 	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.first, b.first) })
 	var eg errgroup.Group
 	for _, k := range c.v.g.targets() {

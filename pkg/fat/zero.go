@@ -80,7 +80,7 @@ func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) 
 // tails are the bytes between the ends of files and the ends of their last
 // clusters, in rising order.
 func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
-	ds, err := newFolders(v.d, v.g, v.t, v.now)
+	ds, err := newFolders(v.d, v.g, v.t, v.now, v.cp)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 		case n.e.isVolume() || n.e[0] == '.':
 			return true
 		case n.e.isDir():
-			path := vol.JoinPath(f.path, n.name())
+			path := vol.JoinPath(f.path, n.name(v.cp))
 			kid := &folder{path: path, parent: f, slot: n.slot}
 			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
 				err = damaged(path, "the directory at cluster %d is there twice", start)
@@ -110,7 +110,7 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 			}
 			return err == nil
 		}
-		g := &growth{file: file{dir: f, slot: n.slot, path: vol.JoinPath(f.path, n.name())}, size: int64(n.e.size())}
+		g := &growth{file: file{dir: f, slot: n.slot, path: vol.JoinPath(f.path, n.name(v.cp))}, size: int64(n.e.size())}
 		if err = c.readChain(g); err != nil || len(g.old) == 0 {
 			return err == nil
 		}

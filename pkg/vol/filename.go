@@ -2,6 +2,7 @@ package vol
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -45,4 +46,29 @@ func EncodeName(name, format string, most int) ([]uint16, error) {
 		}
 	}
 	return units, nil
+}
+
+// FitName is the nearest to name that a file on FAT or exFAT can be called: what
+// must not be in it becomes '_', and it is cut to most UTF-16 units.
+func FitName(name string, most int) string {
+	units := utf16.Encode([]rune(strings.ToValidUTF8(name, "_")))
+	for i, u := range units {
+		if BadNameUnit(u) {
+			units[i] = '_'
+		}
+	}
+	if len(units) > most {
+		units = units[:most]
+		if units[most-1]&0xFC00 == 0xD800 {
+			units = units[:most-1] // a pair is not cut in two
+		}
+	}
+	// Windows strips periods and spaces at the end, and then cannot open it.
+	for n := len(units) - 1; n >= 0 && (units[n] == '.' || units[n] == ' '); n-- {
+		units[n] = '_'
+	}
+	if len(units) == 0 {
+		return "_"
+	}
+	return string(utf16.Decode(units))
 }

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// hostSink writes below a directory of the host, and never outside of it,
+// whatever symbolic links are there or come from the image.
+type hostSink struct {
+	root   *os.Root
+	sparse bool
+	dryRun bool
+	holds  vol.Holds // what the files that are written have
+	dirs   []timedDir
+}
+
+func (s *hostSink) from(h vol.Holds) { s.holds = h }
+
+// timedDir is a directory whose attributes are set when it is full.
+type timedDir struct {
+	name string
+	node *vol.Node
+}
+
+func newHostSink(dir string, sparse, dryRun bool) (*hostSink, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &hostSink{root: root, sparse: sparse, dryRun: dryRun}, nil
+}
+
+// Close gives the directory up.
+func (s *hostSink) Close() error { return s.root.Close() }
+
+func (s *hostSink) dir(name string, n *vol.Node) error {
+	if s.dryRun || name == "" {
+		return nil
+	}
+	err := s.root.Mkdir(filepath.FromSlash(name), 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		if fi, e := s.root.Stat(filepath.FromSlash(name)); e == nil && fi.IsDir() {
+			return nil
+		}
+	}
+	if err == nil {
+		s.dirs = append(s.dirs, timedDir{name, n})
+	}
+	return err
+}
+
+// tempSuffix is what a file has behind its name until it is complete.
+const tempSuffix = ".fatkit-new"
+
+// file writes beside the file that it is to be, and renames: an error leaves
+// what was there.
+func (s *hostSink) file(ctx context.Context, name string, n *vol.Node, in io.ReaderAt, ms []vol.Mapping) error {
+	if s.dryRun {
+		return nil
+	}
+	name = filepath.FromSlash(name)
+	temp := name + tempSuffix
+	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = s.fill(ctx, f, n, in, ms)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = s.attributes(temp, n)
+	}
+	if err == nil {
+		err = s.root.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, s.root.Remove(temp))
+	}
+	return nil
+}
+
+// fill writes the contents. Holes of the image stay holes.
+func (s *hostSink) fill(ctx context.Context, f *os.File, n *vol.Node, in io.ReaderAt, ms []vol.Mapping) error {
+	w := &holeWriter{f: f, sparse: s.sparse || holes(n, ms)}
+	if err := pump(ctx, w, in, n.Size); err != nil {
+		return err
+	}
+	return f.Truncate(n.Size)
+}
+
+// holes tells whether a file has parts that no data was written for.
+func holes(n *vol.Node, ms []vol.Mapping) bool {
+	var data int64
+	for _, m := range ms {
+		if !m.Unwritten {
+			data += m.Length
+		}
+	}
+	return data < n.Size
+}
+
+// holeWriter leaves out blocks of zeros, if it is to.
+type holeWriter struct {
+	f      *os.File
+	at     int64
+	sparse bool
+}
+
+// Write is io.Writer.
+func (w *holeWriter) Write(p []byte) (int, error) {
+	const block = 4096
+	for done := 0; done < len(p); {
+		n := len(p) - done
+		if w.sparse {
+			n = min(n, block)
+		}
+		if part := p[done : done+n]; !w.sparse || !dev.AllZero(part) {
+			if _, err := w.f.WriteAt(part, w.at); err != nil {
+				return done, err
+			}
+		}
+		done, w.at = done+n, w.at+int64(n)
+	}
+	return len(p), nil
+}
+
+func (s *hostSink) other(name string, n *vol.Node) error {
+	if s.dryRun {
+		return nil
+	}
+	name = filepath.FromSlash(name)
+	if n.Kind == vol.KindSymlink {
+		if err := s.root.Symlink(n.Link, name); err != nil {
+			return err
+		}
+		return s.owner(name, n)
+	}
+	if err := s.special(name, n); err != nil {
+		return err
+	}
+	return s.attributes(name, n)
+}
+
+func (s *hostSink) same(name, before string, _ *vol.Node) error {
+	if s.dryRun {
+		return nil
+	}
+	return s.root.Link(filepath.FromSlash(before), filepath.FromSlash(name))
+}
+
+// attributes gives a file what the image says of it. An owner that this user
+// may not give is left out, as cp -p does.
+func (s *hostSink) attributes(name string, n *vol.Node) error {
+	if err := s.owner(name, n); err != nil {
+		return err
+	}
+	mode := fs.FileMode(n.Mode & 0o777)
+	for _, b := range []struct {
+		bit uint32
+		is  fs.FileMode
+	}{{0o4000, fs.ModeSetuid}, {0o2000, fs.ModeSetgid}, {0o1000, fs.ModeSticky}} {
+		if n.Mode&b.bit != 0 {
+			mode |= b.is
+		}
+	}
+	if !s.holds.Modes {
+		mode = defaultMode(n)
+	}
+	if err := s.root.Chmod(name, mode); err != nil {
+		return err
+	}
+	if err := s.setXattrs(name, n); err != nil {
+		return err
+	}
+	if n.Modified.IsZero() {
+		return nil
+	}
+	accessed := n.Accessed
+	if accessed.IsZero() {
+		accessed = n.Modified
+	}
+	return s.root.Chtimes(name, accessed, n.Modified)
+}
+
+// defaultMode is for files of a format that knows none but read-only.
+func defaultMode(n *vol.Node) fs.FileMode {
+	mode := fs.FileMode(0o644)
+	if n.IsDir() {
+		mode = 0o755
+	}
+	if n.Flags&vol.FlagReadOnly != 0 && !n.IsDir() {
+		mode &^= 0o222
+	}
+	return mode
+}
+
+func (s *hostSink) owner(name string, n *vol.Node) error {
+	if os.Geteuid() != 0 || !s.holds.Owners {
+		return nil
+	}
+	return s.root.Lchown(name, int(n.UID), int(n.GID))
+}
+
+// done sets the attributes of directories, those inside first.
+func (s *hostSink) done() error {
+	for i := len(s.dirs) - 1; i >= 0; i-- {
+		d := s.dirs[i]
+		if err := s.attributes(filepath.FromSlash(d.name), d.node); err != nil {
+			return err
+		}
+	}
+	return nil
+}

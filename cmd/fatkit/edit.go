@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// editDoc is what rm and mkdir print with --json.
+type editDoc struct {
+	Schema      string   `json:"schema"`
+	Image       string   `json:"image"`
+	DryRun      bool     `json:"dry_run,omitempty"`
+	Type        string   `json:"type"`
+	Paths       []string `json:"paths"`
+	Files       uint64   `json:"files"`
+	Directories uint64   `json:"directories"`
+	Freed       uint64   `json:"clusters_freed"`
+	Allocated   uint64   `json:"clusters_allocated"`
+	Metadata    int64    `json:"metadata_bytes_written"`
+	Seconds     float64  `json:"seconds"`
+}
+
+// edit is a change of an image's directories alone.
+type edit struct {
+	a      *app
+	image  string
+	paths  []string
+	force  bool
+	dryRun bool
+	undo   undoFlags
+	read   vol.ReadOptions
+}
+
+func editFlagList() []cli.Flag {
+	return append([]cli.Flag{
+		toggle("go on although the volume asks for a check", "force", "f"),
+		toggle("say what would be done, write nothing", "dry-run"),
+		codepageFlag(),
+	}, undoFlagList()...)
+}
+
+func (a *app) rmCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "rm",
+		Usage:       "remove files and directories from an image",
+		ArgsUsage:   "IMAGE PATH...",
+		Description: "All that is named goes, or nothing does. PATH may have * ? and [] in it.",
+		Flags:       append([]cli.Flag{toggle("directories with all that is in them", "r", "R", "recursive")}, editFlagList()...),
+		Action:      a.rm,
+	}
+}
+
+func (a *app) mkdirCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "mkdir",
+		Usage:     "make directories in an image",
+		ArgsUsage: "IMAGE PATH...",
+		Flags:     append([]cli.Flag{toggle("make parents too, and take a directory that is there for made", "p", "parents")}, editFlagList()...),
+		Action:    a.mkdir,
+	}
+}
+
+func (a *app) newEdit(c *cli.Context) (*edit, error) {
+	if c.NArg() < 2 {
+		return nil, usagef("%s wants an image and a path in it; see fatkit %s --help", c.Command.Name, c.Command.Name)
+	}
+	e := &edit{a: a, image: c.Args().First(), paths: c.Args().Tail(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
+	var err error
+	if e.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	e.read, err = readOptions(c)
+	return e, err
+}
+
+func (a *app) rm(c *cli.Context) error {
+	e, err := a.newEdit(c)
+	if err != nil {
+		return err
+	}
+	return about(e.image, e.run(c.Context, func(t *target, v vol.Filler, d *editDoc) error {
+		if d.Paths, err = t.match(c.Context, e.paths, e.read); err != nil {
+			return err
+		}
+		res, err := v.Remove(c.Context, vol.RemoveRequest{Paths: d.Paths, Recursive: c.Bool("recursive")})
+		if err != nil {
+			return err
+		}
+		d.Files, d.Directories, d.Freed = res.Files, res.Directories, res.ClustersFreed
+		return nil
+	}, "removed"))
+}
+
+// match is the paths that patterns stand for.
+func (t *target) match(ctx context.Context, patterns []string, o vol.ReadOptions) ([]string, error) {
+	tree, err := t.read(ctx, t.file, o)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, p := range patterns {
+		nodes, err := vol.Glob(ctx, tree, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range nodes {
+			if n.Path == "/" {
+				return nil, requestf("the root directory cannot be removed")
+			}
+			paths = append(paths, n.Path)
+		}
+	}
+	return paths, nil
+}
+
+func (a *app) mkdir(c *cli.Context) error {
+	e, err := a.newEdit(c)
+	if err != nil {
+		return err
+	}
+	now, err := a.clock()
+	if err != nil {
+		return err
+	}
+	req := &vol.PutRequest{Parents: c.Bool("parents"), New: !c.Bool("parents")}
+	for _, p := range e.paths {
+		entry := vol.Entry{Path: strings.Trim(path.Clean("/"+strings.TrimPrefix(p, "::")), "/"), Same: -1}
+		entry.Kind, entry.Mode = vol.KindDir, 0o755
+		entry.Modified = unixTime(now)
+		entry.Accessed, entry.Changed, entry.Born = entry.Modified, entry.Modified, entry.Modified
+		if entry.Path == "" && req.New {
+			return about(e.image, requestf("the root directory is there already"))
+		}
+		req.Entries = append(req.Entries, entry)
+	}
+	return about(e.image, e.run(c.Context, func(_ *target, v vol.Filler, d *editDoc) error {
+		d.Paths = e.paths
+		res, err := v.Put(c.Context, req)
+		if err != nil {
+			return err
+		}
+		d.Directories, d.Allocated = uint64(len(e.paths)), res.ClustersAllocated
+		return nil
+	}, "made"))
+}
+
+// run opens the volume, lets change stage something, and commits it.
+func (e *edit) run(ctx context.Context, change func(*target, vol.Filler, *editDoc) error, verb string) (err error) {
+	start := time.Now()
+	t, err := e.a.openTarget(ctx, e.image, e.undo, e.dryRun)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	txn, d, err := t.begin()
+	if err != nil {
+		return err
+	}
+	defer txn.Rollback()
+	v, err := t.openVolume(ctx, e.a, d, vol.OpenOptions{Force: e.force, ReadOptions: e.read}, e.dryRun)
+	if err != nil {
+		return err
+	}
+	f, ok := v.(vol.Filler)
+	if !ok {
+		return fmt.Errorf("%w: the files of a volume of this type cannot be changed", vol.ErrRequest)
+	}
+	doc := &editDoc{Schema: "fatkit." + e.a.command + "/1", Image: e.image, DryRun: e.dryRun, Type: v.Info().Type, Paths: []string{}}
+	if err := change(t, f, doc); err != nil {
+		return err
+	}
+	if !e.dryRun {
+		stats, err := e.a.commit(ctx, t.image, txn, t.undo, t.keep)
+		if err != nil {
+			return err
+		}
+		doc.Metadata = stats.BytesWritten
+	}
+	doc.Seconds = time.Since(start).Seconds()
+	e.print(doc, verb)
+	return nil
+}
+
+func (e *edit) print(d *editDoc, verb string) {
+	if e.a.json {
+		e.a.printJSON(d)
+		return
+	}
+	if !e.a.verbose && !e.dryRun {
+		return // as rm(1) and mkdir(1): done is nothing to talk about
+	}
+	if e.dryRun {
+		verb = "would be " + verb
+	}
+	e.a.printf("%s: %s, %s %s\n", printable(e.image), plural(d.Files, "file", "files"),
+		plural(d.Directories, "directory", "directories"), verb)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// reading is one image opened to read the files of the one volume in it.
+type reading struct {
+	*image
+	region
+	tree vol.Tree
+}
+
+// openTree opens an image for reading its files. A volume that asks for a check
+// is read as far as it can be, and the user is told.
+func (a *app) openTree(ctx context.Context, arg string, o vol.ReadOptions) (*reading, error) {
+	im, err := a.open(ctx, arg, dev.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.readTree(ctx, im, o)
+	if err != nil {
+		return nil, about(arg, errors.Join(err, im.Close()))
+	}
+	return r, nil
+}
+
+func (a *app) readTree(ctx context.Context, im *image, o vol.ReadOptions) (*reading, error) {
+	if j, err := a.journal(im, ""); err == nil {
+		a.reportUndo(im, j)
+	}
+	r, err := a.only(im)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.read(ctx, im.file, o)
+	if err != nil {
+		return nil, err
+	}
+	return &reading{im, r, t}, nil
+}
+
+// read opens the volume in r for reading its files.
+func (r region) read(ctx context.Context, f *dev.File, o vol.ReadOptions) (vol.Tree, error) {
+	if err := canRead(r.drv, o); err != nil {
+		return nil, err
+	}
+	d, err := r.volume(f)
+	if err != nil {
+		return nil, err
+	}
+	return r.drv.Read(ctx, d, o)
+}
+
+// canRead refuses what a format has no use for.
+func canRead(d *vol.Driver, o vol.ReadOptions) error {
+	switch {
+	case d.Read == nil:
+		return requestf("the files of %s volumes cannot be read", d.Name)
+	case o.Codepage != 0 && !d.Holds.Codepages:
+		return usagef("--codepage is for FAT: names on %s are Unicode", d.Name)
+	}
+	return nil
+}
+
+// codepageFlag is for every command that has to do with names.
+func codepageFlag() cli.Flag {
+	return &cli.IntFlag{Name: "codepage", Usage: "`NUMBER` of the code page of short names on FAT, such as 850 or 866", DefaultText: "437, and short names in ASCII alone"}
+}
+
+func readOptions(c *cli.Context) (o vol.ReadOptions, err error) {
+	o.Codepage = c.Int("codepage")
+	if c.IsSet("codepage") && o.Codepage <= 0 {
+		return o, usagef("--codepage wants a number such as 850")
+	}
+	return o, nil
+}
+
+// insides are the parts of IMAGE::PATH, as mtools and copy spell a place inside
+// an image; inside is false for a path of the host.
+func insides(arg string) (image, path string, inside bool) {
+	i := strings.Index(arg, "::")
+	if i <= 0 {
+		return "", arg, false
+	}
+	return arg[:i], arg[i+2:], true
+}
+
+// stamp is a time as documents have it; "" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// modeText is kind and mode as ls(1) prints them.
+func modeText(n *vol.Node) string {
+	kinds := "?-dlpscb"
+	b := []byte{kinds[min(int(n.Kind), len(kinds)-1)]}
+	for i := 8; i >= 0; i-- {
+		c := byte('-')
+		if n.Mode>>i&1 != 0 {
+			c = "xwr"[i%3]
+		}
+		b = append(b, c)
+	}
+	for _, s := range []struct {
+		bit   uint32
+		at    int
+		with  byte // the permission to execute is there
+		alone byte
+	}{{0o4000, 3, 's', 'S'}, {0o2000, 6, 's', 'S'}, {0o1000, 9, 't', 'T'}} {
+		if n.Mode&s.bit != 0 {
+			if b[s.at] == 'x' {
+				b[s.at] = s.with
+			} else {
+				b[s.at] = s.alone
+			}
+		}
+	}
+	return string(b)
+}
+
+// unreadable prints what of an image could not be read, and goes on.
+func (a *app) unreadable(image string, err error) {
+	_, code := classify(err)
+	a.code |= code
+	a.tell("fatkit: %s: %s\n", printable(image), printable(explainError(err)))
+}

@@ -1,0 +1,199 @@
+// Package source is what a volume is filled from: a directory or a tar archive,
+// as a list of entries in the order in which they are laid out, and a way to
+// read their contents.
+//
+// What it takes memory for is the entries, not their bytes: an archive that is
+// compressed, or comes from a pipe, is unpacked into a temporary file without a
+// name.
+package source
+
+import (
+	"cmp"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// Options of reading a source.
+type Options struct {
+	// Latest is the latest time that an entry may have; later ones become it.
+	// Zero: no limit. See SOURCE_DATE_EPOCH at reproducible-builds.org.
+	Latest time.Time
+	// Seconds drops fractions of seconds: a tar archive has none unless it was
+	// made to, and a directory is to give the same volume as its archive.
+	Seconds bool
+	// Follow puts in the place of a symbolic link what it leads to.
+	Follow bool
+}
+
+// Source is entries and their contents.
+type Source struct {
+	// Entries are the caller's to change, and to keep only some of: Open goes by
+	// the index that an entry had at first.
+	Entries []vol.Entry
+	open    func(i int) (vol.Contents, error)
+	close   func() error
+}
+
+// Open opens the contents of the file that was Entries[i].
+func (s *Source) Open(i int) (vol.Contents, error) {
+	return s.open(i)
+}
+
+// Close gives up what the source holds.
+func (s *Source) Close() error {
+	if s.close == nil {
+		return nil
+	}
+	return s.close()
+}
+
+// ErrChanged says that a file is not any more what it was when it was listed.
+var ErrChanged = errors.New("it changed while it was read")
+
+// cleanPath is a path of an entry without "." and doubled slashes. One that is
+// absolute, or leads out of the source, cannot be.
+func cleanPath(p string) (string, error) {
+	if strings.HasPrefix(p, "/") {
+		return "", errors.New("the name is absolute")
+	}
+	for _, part := range strings.Split(p, "/") {
+		if part == ".." {
+			return "", errors.New(`the name has ".." in it`)
+		}
+	}
+	if strings.ContainsRune(p, 0) {
+		return "", errors.New("the name has a zero byte in it")
+	}
+	if p = path.Clean(p); p == "." {
+		return "", nil
+	}
+	return p, nil
+}
+
+// ComparePaths orders paths component by component, by bytes, so that what is
+// in a directory follows it at once.
+func ComparePaths(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] == b[i] {
+			continue
+		}
+		switch {
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		}
+		return cmp.Compare(a[i], b[i])
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// settle times an entry as the options say. All its times become the one of
+// the last change of contents: the others say when the source was made, not
+// what is in it.
+func (o *Options) settle(e *vol.Entry) {
+	t := e.Modified
+	if !o.Latest.IsZero() && t.After(o.Latest) {
+		t = o.Latest
+	}
+	if o.Seconds {
+		t = t.Truncate(time.Second)
+	}
+	t = t.UTC()
+	e.Modified, e.Accessed, e.Changed, e.Born = t, t, t, t
+}
+
+// arrange brings entries into the order of their paths. Of several names of a
+// file the first in that order becomes the one with the contents. from(i) is the
+// index that the contents of out[i] had in es. Entries of no kind are left out.
+// What is in order already stays where it is.
+func arrange(es []vol.Entry) (out []vol.Entry, from func(i int) int) {
+	if inOrder(es) {
+		return es, func(i int) int { return i }
+	}
+	order := make([]int, 0, len(es))
+	for i := range es {
+		if es[i].Kind != 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return ComparePaths(es[a].Path, es[b].Path) })
+	first := make([]int, len(es)) // where the first name of es[i] went, and 1
+	out = make([]vol.Entry, len(order))
+	for to, i := range order {
+		owner := i
+		if es[i].Same >= 0 {
+			owner = es[i].Same
+		}
+		out[to] = es[owner]
+		out[to].Path, out[to].Origin = es[i].Path, es[i].Origin
+		order[to] = owner
+		if first[owner] > 0 {
+			out[to].Same = first[owner] - 1
+		} else {
+			first[owner] = to + 1
+		}
+	}
+	return out, func(i int) int { return order[i] }
+}
+
+func inOrder(es []vol.Entry) bool {
+	for i := range es {
+		if es[i].Kind == 0 || i > 0 && ComparePaths(es[i-1].Path, es[i].Path) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// complete refuses names that are there twice and files that have something in
+// them, and adds the directories that an archive leaves out. Of a directory that
+// is there twice the attributes of the last one count, as if it were unpacked.
+func complete(es []vol.Entry, when time.Time) ([]vol.Entry, error) {
+	at := make(map[string]int, len(es))
+	for i := range es {
+		e := &es[i]
+		before, twice := at[e.Path]
+		switch {
+		case twice && (es[before].Kind != vol.KindDir || e.Kind != vol.KindDir):
+			return nil, vol.EntryError(e, "the name is there twice")
+		case twice:
+			es[before].Kind = 0
+		}
+		at[e.Path] = i
+	}
+	for i := range len(es) {
+		for dir := parent(es[i].Path); ; dir = parent(dir) {
+			k, ok := at[dir]
+			if ok && es[k].Kind != vol.KindDir {
+				return nil, vol.EntryError(&es[i], "%s is not a directory", es[k].Path)
+			}
+			if ok {
+				break
+			}
+			at[dir] = len(es)
+			e := vol.Entry{Path: dir, Same: -1}
+			e.Kind, e.Mode, e.Modified = vol.KindDir, 0o755, when
+			e.Accessed, e.Changed, e.Born = when, when, when
+			es = append(es, e)
+			if dir == "" {
+				break
+			}
+		}
+	}
+	return es, nil
+}
+
+// parent is the directory that p is in; "" for the root.
+func parent(p string) string {
+	if i := strings.LastIndexByte(p, '/'); i >= 0 {
+		return p[:i]
+	}
+	return ""
+}

@@ -1,0 +1,350 @@
+package source
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// Tar lists a tar archive, compressed or not: name is a file, or "-" for r. The
+// formats are those of archive/tar: ustar, PAX and GNU, with sparse files. Names
+// that are absolute, lead out of the archive, or are there twice are refused.
+func Tar(ctx context.Context, name string, r io.Reader, o Options) (*Source, error) {
+	a, err := openArchive(ctx, name, r)
+	if err != nil {
+		return nil, err
+	}
+	t := &tarList{ctx: ctx, o: o, a: a, names: make(map[string]int)}
+	if err := t.read(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	s, err := t.source()
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return s, nil
+}
+
+// archive is a tar archive as it is read: uncompressed, with any offset.
+type archive interface {
+	io.ReaderAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+}
+
+// openArchive opens an archive so that its parts can be read in any order: the
+// file itself, or what is unpacked from it.
+func openArchive(ctx context.Context, name string, r io.Reader) (archive, error) {
+	if name == "-" {
+		return unpacked(ctx, "standard input", r)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	head := make([]byte, 6)
+	if n, err := f.ReadAt(head, 0); fi.Mode().IsRegular() && (err == nil || errors.Is(err, io.EOF)) {
+		if _, how, err := Unpack(strings.NewReader(string(head[:n]))); err == nil && how == "" {
+			return f, nil
+		}
+	}
+	s, err := unpacked(ctx, name, f)
+	return s, errors.Join(err, f.Close())
+}
+
+func unpacked(ctx context.Context, name string, r io.Reader) (archive, error) {
+	z, how, err := Unpack(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() { _ = z.Close() }() // a reader: what was wrong was told while reading
+	s, err := spooled(ctx, z)
+	if err != nil && how != "" && ctx.Err() == nil {
+		err = badStream(how, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// tarList is an archive being listed.
+type tarList struct {
+	ctx   context.Context
+	o     Options
+	a     archive
+	es    []vol.Entry
+	at    []stored
+	names map[string]int // entries that hard links may name
+	size  int64
+}
+
+// stored is where the contents of an entry are in the archive.
+type stored struct {
+	off  int64
+	size int64 // of the file
+	runs []run // of a sparse file; nil: all bytes, one after the other
+}
+
+// read lists all entries of the archive.
+func (t *tarList) read() error {
+	fi, err := t.a.Stat()
+	if err != nil {
+		return err
+	}
+	t.size = fi.Size()
+	in := &blockReader{r: t.a, size: t.size}
+	tr := tar.NewReader(in)
+	for {
+		if err := t.ctx.Err(); err != nil {
+			return err
+		}
+		in.begin()
+		h, err := tr.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			if len(t.es) == 0 && t.size < 2*tarBlock {
+				return fmt.Errorf("%w: this is no tar archive: it has %d bytes", vol.ErrRequest, t.size)
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w: the tar archive is damaged near byte %d: %w", vol.ErrRequest, in.off, err)
+		}
+		if err := t.add(h, in); err != nil {
+			return err
+		}
+	}
+}
+
+// add lists one entry.
+func (t *tarList) add(h *tar.Header, in *blockReader) error {
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return nil
+	}
+	e := vol.Entry{Same: -1, Origin: h.Name}
+	var err error
+	if e.Path, err = cleanPath(h.Name); err != nil {
+		return vol.EntryError(&e, "%w", err)
+	}
+	e.Modified = h.ModTime
+	e.Mode = uint32(h.Mode) & 0o7777
+	e.UID, e.GID = uint32(h.Uid), uint32(h.Gid)
+	if int64(e.UID) != int64(h.Uid) || int64(e.GID) != int64(h.Gid) {
+		return vol.EntryError(&e, "owner %d:%d cannot be", h.Uid, h.Gid)
+	}
+	e.Xattrs = tarXattrs(h)
+	t.o.settle(&e)
+	at := stored{off: in.off, size: h.Size}
+	if err := t.fill(&e, h, in, &at); err != nil {
+		return err
+	}
+	if e.Path == "" && e.Kind != vol.KindDir {
+		return vol.EntryError(&e, "an entry without a name is no directory")
+	}
+	if e.Kind != vol.KindDir {
+		t.names[e.Path] = len(t.es)
+	}
+	t.es, t.at = append(t.es, e), append(t.at, at)
+	return nil
+}
+
+// fill takes from a header what its kind of entry has.
+func (t *tarList) fill(e *vol.Entry, h *tar.Header, in *blockReader, at *stored) error {
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeRegA, tar.TypeCont, tar.TypeGNUSparse: //nolint:staticcheck // old archives have TypeRegA
+		e.Kind, e.Size = vol.KindFile, h.Size
+		runs, off, err := in.sparse(h)
+		if err != nil {
+			return vol.EntryError(e, "%w", err)
+		}
+		if runs != nil {
+			at.off, at.runs = off, runs
+			e.Data = dataOf(runs)
+		}
+		if end := at.end(h.Size); end > t.size {
+			return vol.EntryError(e, "the archive is truncated: the file ends at byte %d of %d", end, t.size)
+		}
+	case tar.TypeDir:
+		e.Kind = vol.KindDir
+	case tar.TypeSymlink:
+		e.Kind, e.Link = vol.KindSymlink, h.Linkname
+	case tar.TypeLink:
+		return t.link(e, h)
+	case tar.TypeFifo:
+		e.Kind = vol.KindFIFO
+	case tar.TypeChar, tar.TypeBlock:
+		e.Kind = vol.KindChar
+		if h.Typeflag == tar.TypeBlock {
+			e.Kind = vol.KindBlock
+		}
+		if h.Devmajor < 0 || h.Devmajor > 1<<12-1 || h.Devminor < 0 || h.Devminor > 1<<20-1 {
+			return vol.EntryError(e, "device %d:%d cannot be", h.Devmajor, h.Devminor)
+		}
+		e.Major, e.Minor = uint32(h.Devmajor), uint32(h.Devminor)
+	default:
+		return vol.EntryError(e, "entries of type %q are not known", h.Typeflag)
+	}
+	return nil
+}
+
+// link makes e another name of an entry before.
+func (t *tarList) link(e *vol.Entry, h *tar.Header) error {
+	target, err := cleanPath(h.Linkname)
+	if err != nil {
+		return vol.EntryError(e, "hard link to %q: %w", h.Linkname, err)
+	}
+	i, ok := t.names[target]
+	if !ok {
+		return vol.EntryError(e, "hard link to %q, which is not in the archive before it", h.Linkname)
+	}
+	if t.es[i].Same >= 0 {
+		i = t.es[i].Same
+	}
+	e.Kind, e.Same = t.es[i].Kind, i
+	return nil
+}
+
+// tarXattrs are the extended attributes that GNU tar and others keep in PAX
+// records.
+func tarXattrs(h *tar.Header) []vol.Xattr {
+	const prefix = "SCHILY.xattr."
+	var out []vol.Xattr
+	for key, value := range h.PAXRecords {
+		if name, ok := strings.CutPrefix(key, prefix); ok && name != "" {
+			out = append(out, vol.Xattr{Name: name, Value: []byte(value)})
+		}
+	}
+	slices.SortFunc(out, func(a, b vol.Xattr) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// source arranges the entries. Directories that the archive leaves out have the
+// time of the limit, or 1980 where there is none: one that means nothing, and is
+// the same every time.
+func (t *tarList) source() (*Source, error) {
+	when := t.o.Latest
+	if when.IsZero() {
+		when = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if t.o.Follow {
+		if err := t.follow(); err != nil {
+			return nil, err
+		}
+	}
+	es, err := complete(t.es, when)
+	if err != nil {
+		return nil, err
+	}
+	for len(t.at) < len(es) {
+		t.at = append(t.at, stored{})
+	}
+	es, from := arrange(es)
+	at := t.at
+	return &Source{Entries: es, close: t.a.Close, open: func(i int) (vol.Contents, error) {
+		return &member{a: t.a, stored: at[from(i)]}, nil
+	}}, nil
+}
+
+// maxHops is how many symbolic links may lead to a file, as in Linux.
+const maxHops = 40
+
+// follow puts the files that symbolic links lead to, inside the archive, in
+// their places.
+func (t *tarList) follow() error {
+	for i := range t.es {
+		e := &t.es[i]
+		if e.Kind != vol.KindSymlink || e.Same >= 0 {
+			continue
+		}
+		to, err := t.behind(e)
+		if err != nil {
+			return vol.EntryError(e, "symbolic link to %q: %w", e.Link, err)
+		}
+		p, origin := e.Path, e.Origin
+		t.es[i], t.at[i] = t.es[to], t.at[to]
+		t.es[i].Path, t.es[i].Origin = p, origin
+	}
+	return nil
+}
+
+// behind is the file that a symbolic link leads to.
+func (t *tarList) behind(e *vol.Entry) (int, error) {
+	for range maxHops {
+		if path.IsAbs(e.Link) {
+			return 0, errors.New("it leads out of the archive")
+		}
+		target := path.Join(parent(e.Path), e.Link)
+		if strings.HasPrefix(target, "../") {
+			return 0, errors.New("it leads out of the archive")
+		}
+		i, ok := t.names[target]
+		if !ok {
+			return 0, errors.New("there is no such file in the archive")
+		}
+		if t.es[i].Same >= 0 {
+			i = t.es[i].Same
+		}
+		if e = &t.es[i]; e.Kind != vol.KindSymlink {
+			return i, nil
+		}
+	}
+	return 0, errors.New("too many links")
+}
+
+// member is the contents of one entry.
+type member struct {
+	a archive
+	stored
+}
+
+// ReadAt reads what is stored; holes are zeros.
+func (m *member) ReadAt(p []byte, off int64) (int, error) {
+	if off >= m.size {
+		return 0, io.EOF
+	}
+	n := min(int64(len(p)), m.size-off)
+	if err := m.read(p[:n], off); err != nil {
+		return 0, err
+	}
+	if n < int64(len(p)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
+}
+
+func (m *member) read(p []byte, off int64) error {
+	if m.runs == nil {
+		_, err := m.a.ReadAt(p, m.off+off)
+		return err
+	}
+	clear(p)
+	want := dev.Range{Off: off, Len: int64(len(p))}
+	for _, r := range m.runs {
+		part := want.Intersect(r.Range)
+		if part.Empty() {
+			continue
+		}
+		if _, err := m.a.ReadAt(p[part.Off-off:part.End()-off], m.off+r.stored+part.Off-r.Off); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close has nothing to give up: the archive is closed with its source.
+func (*member) Close() error { return nil }

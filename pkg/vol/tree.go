@@ -1,0 +1,268 @@
+package vol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
+
+// Tree reads what is on a volume: directories, files, and what its parts serve
+// for. It never writes, and it takes a volume that asks for a check, as far as
+// that can be read: what cannot be is ErrDamaged, with the path.
+type Tree interface {
+	Info() Info
+	// Root is the root directory.
+	Root() (*Node, error)
+	// Lookup finds a name in a directory, as the format compares names. Where
+	// there is none the error is fs.ErrNotExist.
+	Lookup(dir *Node, name string) (*Node, error)
+	// List calls fn for what is in a directory, in the order on the disk,
+	// without "." and "..". The nodes are fn's to keep. An error of fn ends it
+	// and is returned.
+	List(ctx context.Context, dir *Node, fn func(*Node) error) error
+	// Details reads into n what List leaves out because it takes reads of its
+	// own: the target of a symbolic link and the extended attributes.
+	Details(n *Node) error
+	// Mappings are the pieces of a file or directory in their order.
+	Mappings(n *Node) ([]Mapping, error)
+	// Contents reads a file. It takes any offset and range, and what the
+	// file has no data for reads as zeros. At Size it is io.EOF.
+	Contents(n *Node) (io.ReaderAt, error)
+	// Uses calls fn for all of the volume, in rising order and without gaps:
+	// two ranges that follow each other may have the same use.
+	Uses(ctx context.Context, fn func(UseRange) error) error
+	// Fold makes names that the format takes for the same the same string.
+	Fold(name string) string
+}
+
+// maxDepth is how deep a walk goes. Paths of more than 4096 bytes cannot be
+// used on Linux at all.
+const maxDepth = 2048
+
+// Resolve finds the node at path, which may begin with "/" or mtools' "::".
+func Resolve(t Tree, p string) (*Node, error) {
+	parts, err := pathParts(p)
+	if err != nil {
+		return nil, err
+	}
+	n, err := t.Root()
+	for _, name := range parts {
+		if err != nil {
+			return nil, err
+		}
+		if !n.IsDir() {
+			return nil, fmt.Errorf("%w: %s: %s is not a directory", ErrRequest, p, n.Path)
+		}
+		dir := n
+		if n, err = t.Lookup(dir, name); errors.Is(err, fs.ErrNotExist) {
+			return nil, &MissingError{Path: p, Dir: dir.Path, Name: name}
+		}
+	}
+	return n, err
+}
+
+// MissingError says that there is nothing of a name in a directory. It is
+// ErrRequest and fs.ErrNotExist.
+type MissingError struct{ Path, Dir, Name string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%v: %s: there is no %q in %s", ErrRequest, e.Path, e.Name, e.Dir)
+}
+
+// Unwrap lets errors.Is find what it is.
+func (e *MissingError) Unwrap() []error { return []error{ErrRequest, fs.ErrNotExist} }
+
+// pathParts is the components of a path that may be that of a directory.
+func pathParts(p string) ([]string, error) {
+	var parts []string
+	for _, s := range strings.Split(strings.TrimPrefix(p, "::"), "/") {
+		switch s {
+		case "", ".":
+		case "..":
+			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", ErrRequest, p)
+		default:
+			parts = append(parts, s)
+		}
+	}
+	return parts, nil
+}
+
+// WalkFunc is called for a node; and for a directory once more, with what went
+// wrong, where not all that is in it could be listed. fs.SkipDir as its result
+// leaves out what is in a directory, nil after an error goes on with the rest,
+// and any other error ends the walk.
+type WalkFunc func(n *Node, err error) error
+
+// Walk calls fn for n and, if it is a directory, for all below it: a directory
+// before what is in it, and that in order of name. A directory that is met
+// twice is damage: on a damaged volume one can be its own child.
+func Walk(ctx context.Context, t Tree, n *Node, fn WalkFunc) error {
+	w := walk{ctx: ctx, t: t, fn: fn, seen: make(map[uint64]string)}
+	return w.visit(n, 0)
+}
+
+type walk struct {
+	ctx  context.Context
+	t    Tree
+	fn   WalkFunc
+	seen map[uint64]string // directories by ID
+}
+
+func (w *walk) visit(n *Node, depth int) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	err := w.fn(n, nil)
+	if errors.Is(err, fs.SkipDir) {
+		return nil
+	}
+	if err != nil || !n.IsDir() {
+		return err
+	}
+	kids, err := w.kids(n, depth)
+	if err != nil && w.ctx.Err() == nil {
+		err = w.fn(n, err)
+	}
+	for _, k := range kids {
+		if err != nil {
+			return err
+		}
+		err = w.visit(k, depth+1)
+	}
+	return err
+}
+
+// kids is what is in a directory, in order of name, as far as it can be read.
+func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
+	if before, twice := w.seen[n.ID]; twice && n.ID != 0 { // a directory without clusters holds nothing
+		return nil, fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, n.Path, before)
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, n.Path, maxDepth)
+	}
+	w.seen[n.ID] = n.Path
+	err = w.t.List(w.ctx, n, func(k *Node) error {
+		kids = append(kids, k)
+		return nil
+	})
+	slices.SortStableFunc(kids, func(a, b *Node) int { return strings.Compare(a.Path, b.Path) })
+	return kids, err
+}
+
+// Glob is the nodes that a pattern of path.Match matches, component by
+// component, names being compared as the format compares them. A pattern
+// without special characters is a path, and must be there.
+func Glob(ctx context.Context, t Tree, pattern string) ([]*Node, error) {
+	if !strings.ContainsAny(pattern, `*?[\`) {
+		n, err := Resolve(t, pattern)
+		if err != nil {
+			return nil, err
+		}
+		return []*Node{n}, nil
+	}
+	parts, err := pathParts(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("%w: %q is no pattern: %w", ErrUsage, pattern, err)
+	}
+	root, err := t.Root()
+	if err != nil {
+		return nil, err
+	}
+	at := []*Node{root}
+	for _, part := range parts {
+		if at, err = globIn(ctx, t, at, part); err != nil {
+			return nil, err
+		}
+	}
+	if len(at) == 0 {
+		return nil, fmt.Errorf("%w: nothing matches %q: %w", ErrRequest, pattern, fs.ErrNotExist)
+	}
+	return at, nil
+}
+
+// globIn is what matches part in the directories among dirs.
+func globIn(ctx context.Context, t Tree, dirs []*Node, part string) ([]*Node, error) {
+	var out []*Node
+	folded := t.Fold(part)
+	for _, d := range dirs {
+		if !d.IsDir() {
+			continue
+		}
+		if !strings.ContainsAny(part, `*?[\`) {
+			n, err := t.Lookup(d, part)
+			if err == nil {
+				out = append(out, n)
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			continue
+		}
+		err := t.List(ctx, d, func(n *Node) error {
+			ok, err := path.Match(folded, t.Fold(path.Base(n.Path)))
+			if ok {
+				out = append(out, n)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// SectionReader reads pieces of a device as one file.
+type SectionReader struct {
+	D     dev.Device
+	Pos   []Mapping // in rising order of Pos
+	Size  int64     // bytes of the file
+	Valid int64     // from here on it reads as zeros
+}
+
+// ReadAt is io.ReaderAt.
+func (r *SectionReader) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, fmt.Errorf("read at %d: %w", off, fs.ErrInvalid)
+	}
+	if off >= r.Size {
+		return 0, io.EOF
+	}
+	short := int64(len(p)) > r.Size-off
+	if short {
+		p = p[:r.Size-off]
+	}
+	clear(p)
+	want := dev.Range{Off: off, Len: int64(len(p))}
+	for _, m := range r.Pos[r.first(off):] {
+		if m.Pos >= want.End() {
+			break
+		}
+		part := want.Intersect(dev.Range{Off: m.Pos, Len: m.Length}).Intersect(dev.Range{Len: r.Valid})
+		if m.Unwritten || part.Empty() {
+			continue
+		}
+		if _, err := r.D.ReadAt(p[part.Off-off:part.End()-off], m.Off+part.Off-m.Pos); err != nil {
+			return 0, err
+		}
+	}
+	if short {
+		return len(p), io.EOF
+	}
+	return len(p), nil
+}
+
+// first is the index of the first mapping that ends beyond off.
+func (r *SectionReader) first(off int64) int {
+	return sort.Search(len(r.Pos), func(i int) bool { return r.Pos[i].Pos+r.Pos[i].Length > off })
+}
