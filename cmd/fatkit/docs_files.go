@@ -21,7 +21,7 @@ func fileWords() map[string]commandWords {
 		},
 		"cat": {
 			examples: `  fatkit cat boot.img config.txt
-  fatkit cat card.img 'LOG/*.TXT' | grep error`,
+  fatkit cat card.img 'LOG/*.TXT' | sort -u`,
 			also: []string{"fatkit-copy(8)", "mtype(1)"},
 		},
 		"copy": {
@@ -47,9 +47,9 @@ Out of an image: files are written beside their names and renamed, below DEST an
 			description: `A cell of the map is drawn as what it has most of, but bad clusters, and the file that --show names, are seen however little of a cell they are. Free space that belongs to the largest free run is marked in pictures.`,
 			examples: `Is this file in one piece, and where on the disk? And what a volume looks like:
 
-  fatkit map card.img DCIM/CLIP0001.MP4
+  fatkit map card.img DCIM/CLIP0001.BIN
   fatkit map card.img
-  fatkit map --svg card.svg --show DCIM/CLIP0001.MP4 card.img`,
+  fatkit map --svg card.svg --show DCIM/CLIP0001.BIN card.img`,
 			also: []string{"filefrag(8)"},
 		},
 	}

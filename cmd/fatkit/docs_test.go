@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -148,9 +149,21 @@ func TestExamples(t *testing.T) {
 	for name, text := range texts {
 		dir := t.TempDir()
 		writeDisk(t, filepath.Join(dir, "disk.img"))
+		for _, file := range []string{"rootfs/boot/kernel", "overlays/a.dtbo", "config.txt", "photos/old.jpg"} {
+			file = filepath.Join(dir, filepath.FromSlash(file))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("x"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if name != "format" && name != "main" {
 			image := filepath.Join(dir, "card.img")
-			for _, args := range []string{"format -t fat32 -s 4G " + image, "prealloc --create -l 1M " + image + " DCIM/CLIP0001.BIN"} {
+			boot := filepath.Join(dir, "boot.img")
+			for _, args := range []string{"format -t fat32 -s 4G " + image, "prealloc --create -l 1M " + image + " DCIM/CLIP0001.BIN",
+				"prealloc --create -l 4K " + image + " LOG/1.TXT TMP/X", "format -t fat16 -s 32M " + boot, "prealloc --create -l 4K " + boot + " old.txt",
+				"copy " + filepath.Join(dir, "config.txt") + " " + boot + "::config.txt"} {
+				if name == "copy" && strings.HasPrefix(args, "copy ") {
+					continue // that is what its example does
+				}
 				if out, code := runNamed(t, append([]string{"fatkit"}, strings.Fields(args)...)...); code != exitOK {
 					t.Fatal(out)
 				}

@@ -164,7 +164,7 @@ What it would look like, without writing it:
 Filled from a directory, as small as that allows, and from an archive that is being made:
 
   fatkit format -t fat32 -s auto -d rootfs/boot -L BOOT boot.img
-  tar -c boot | fatkit format -t fat32 -s 256M -d - boot.img`,
+  tar -C rootfs -c boot | fatkit format -f -t fat32 -s 256M -d - boot.img`,
 		also: []string{"mkfs(8)", "mkfs.fat(8)"},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/packed"
 )
 
 // magic is a mark by which something that is not ours is recognised.
@@ -26,9 +27,9 @@ func magics() []magic {
 	return []magic{
 		{foreign{"luks", "a LUKS volume"}, 0, "LUKS\xba\xbe"},
 		{foreign{"refs", "a ReFS file system"}, 3, "ReFS\x00\x00\x00\x00"},
-		{foreign{"gzip", "a file compressed with gzip"}, 0, magicGzip},
-		{foreign{"zstd", "a file compressed with zstd"}, 0, magicZstd},
-		{foreign{"xz", "a file compressed with xz"}, 0, magicXZ},
+		{foreign{"gzip", "a file compressed with gzip"}, 0, packed.MagicGzip},
+		{foreign{"zstd", "a file compressed with zstd"}, 0, packed.MagicZstd},
+		{foreign{"xz", "a file compressed with xz"}, 0, packed.MagicXZ},
 		{foreign{"qcow2", "a QEMU disk image (qcow2), which qemu-img convert -O raw unpacks"}, 0, "QFI\xfb"},
 		{foreign{"vmdk", "a VMware disk image, which qemu-img convert -O raw unpacks"}, 0, "KDMV"},
 		{foreign{"vhdx", "a Hyper-V disk image, which qemu-img convert -O raw unpacks"}, 0, "vhdxfile"},

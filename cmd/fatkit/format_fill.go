@@ -23,7 +23,7 @@ type fillFlags struct {
 
 func fillFlagList() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "from", Aliases: []string{"d"}, Usage: "fill it from `DIR`, from a tar archive (plain, gz, zst, xz), or from one on standard input with -"},
+		&cli.StringFlag{Name: "from", Aliases: []string{"d"}, Usage: "fill it from `DIR`, from a tar archive (plain, gz, zst, xz), or from one on standard input with -", DefaultText: "nothing: it stays empty"},
 		&cli.StringFlag{Name: "slack", Usage: "with --size auto: leave this `SIZE` free", DefaultText: "0"},
 	}, inFlagList()...)
 }

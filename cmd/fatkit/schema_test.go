@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -93,6 +94,9 @@ func faultyDisk(t *testing.T) {
 	realRun(t, "format", "-t", "fat16", "-s", "16M", "-L", "GOOD", "good.img").want(t, 0)
 	realRun(t, "format", "-t", "fat16", "-s", "40M", "--table", "gpt", "-L", "CARD", "disk.img").want(t, 0)
 	realRun(t, "prealloc", "--create", "-l", "100K", "disk.img", "A.BIN", "SUB/B.BIN").want(t, 0)
+	if err := errors.Join(os.Mkdir("src", 0o755), os.WriteFile("short.img", []byte("x"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	f, err := os.OpenFile("disk.img", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +126,8 @@ func TestSchemas(t *testing.T) {
 		"check -y --dry-run --json disk.img", "check -y --dry-run --report jsonl disk.img", "check -y --json --keep-undo disk.img:1", "undo --json disk.img",
 		"prealloc --json --create -l 64K good.img A.BIN", "prealloc --json --create -l 64K new.img B.BIN", "zero --json -l 4K good.img A.BIN", "zero --free --json good.img",
 		"mount-scan --json disk.img good.img new.img none.img", "info --json disk.img", "info --json good.img",
-		"explain --json", "explain --json DISK-0102", "version --json", "check --json", "undo --json good.img", "prealloc --json -l 1G --create good.img C.BIN",
+		"explain --json", "explain --json DISK-0102", "version --json", "check --json", "undo --json good.img", "ls --json -R --extents good.img", "map --json good.img", "map --json good.img A.BIN",
+		"mkdir --json good.img D", "rm --json good.img D", "copy --json short.img good.img::B.BIN", "format -t fat16 -s auto -d src --json filled.img", "prealloc --json -l 1G --create good.img C.BIN",
 	} {
 		got := realRun(t, strings.Fields(args)...)
 		for line := range strings.Lines(got.out) {

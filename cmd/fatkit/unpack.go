@@ -8,29 +8,14 @@ import (
 	"io"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
-
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/packed"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// Marks of compressed files: RFC 1952, RFC 8878, and "The .xz File Format" 2.1.1.
-const (
-	magicGzip = "\x1f\x8b\x08"
-	magicZstd = "\x28\xb5\x2f\xfd"
-	magicXZ   = "\xfd7zXZ\x00"
-)
-
-const (
-	// defaultUnpacked is how large an image may be unpacked, in bytes, unless
-	// --max-size says otherwise: as the largest cards and sticks.
-	defaultUnpacked = 1 << 40
-	// maxWindow is how much memory a stream may ask for, in bytes: what xz -9 and
-	// zstd --ultra --long=27 need.
-	maxWindow = 128 << 20
-)
+// defaultUnpacked is how large an image may be unpacked, in bytes, unless
+// --max-size says otherwise: as the largest cards and sticks.
+const defaultUnpacked = 1 << 40
 
 // packing says what the file f is compressed with; "" if it is not. Only the
 // bytes count, not the name.
@@ -49,22 +34,22 @@ func packing(f *dev.File) string {
 // unpack is the image that im holds compressed, read into a file without a name.
 // Nothing can be written back to it, so it is only for reading. im.file is closed.
 func (a *app) unpack(ctx context.Context, im *image, o dev.OpenOptions) (_ *dev.File, err error) {
-	packed := im.file
-	defer func() { err = errors.Join(err, packed.Close()) }()
+	file := im.file
+	defer func() { err = errors.Join(err, file.Close()) }()
 	if o.Write {
 		return nil, requestf("it is compressed with %s, and nothing can be changed in it; unpack it first", im.packed)
 	}
 	m := a.aside("unpacking")
 	defer m.clear()
-	src := &countedReader{r: io.NewSectionReader(packed, 0, packed.Size())}
-	r, err := unpacker(im.packed, bufio.NewReaderSize(src, 1<<20))
+	src := &countedReader{r: io.NewSectionReader(file, 0, file.Size())}
+	r, err := packed.NewReader(im.packed, bufio.NewReaderSize(src, 1<<20))
 	if err != nil {
 		return nil, broken(im.packed, err)
 	}
 	defer func() { _ = r.Close() }() // it says again what reading said
 	start := time.Now()
 	out := &countedReader{r: r}
-	out.tell = func() { m.update(src.done, packed.Size()) }
+	out.tell = func() { m.update(src.done, file.Size()) }
 	m.read = func() int64 { return out.done }
 	f, err := dev.Unpack(ctx, im.path, "", out, a.maxUnpacked())
 	if errors.Is(err, dev.ErrTooLarge) {
@@ -98,26 +83,6 @@ func broken(packing string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: the %s stream cannot be unpacked: %w", vol.ErrDamaged, packing, err)
-}
-
-// unpacker reads what r holds compressed.
-func unpacker(packing string, r *bufio.Reader) (io.ReadCloser, error) {
-	switch packing {
-	case "gzip":
-		return gzip.NewReader(r)
-	case "zstd":
-		z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxWindow),
-			zstd.WithDecoderMaxMemory(1<<62)) // how long the stream is; dev.Unpack has a bound of its own
-		if err != nil {
-			return nil, err
-		}
-		return z.IOReadCloser(), nil
-	}
-	x, err := xz.NewReader(newXZGuard(r))
-	if err != nil {
-		return nil, err
-	}
-	return io.NopCloser(x), nil
 }
 
 // countedReader counts what is read from it.

@@ -115,6 +115,30 @@ _fatkit() {
 		:
 		return
 		;;
+	format:-d|format:--from)
+		:
+		return
+		;;
+	format:--slack)
+		:
+		return
+		;;
+	format:--links)
+		:
+		return
+		;;
+	format:--owner)
+		:
+		return
+		;;
+	format:--file-contexts)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	format:--codepage)
+		:
+		return
+		;;
 	format:--undo)
 		_fatkit_reply -f -- "$cur"
 		return
@@ -219,6 +243,74 @@ _fatkit() {
 		:
 		return
 		;;
+	ls:--codepage)
+		:
+		return
+		;;
+	cat:--codepage)
+		:
+		return
+		;;
+	copy:--tar)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	copy:--links)
+		:
+		return
+		;;
+	copy:--owner)
+		:
+		return
+		;;
+	copy:--file-contexts)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	copy:--codepage)
+		:
+		return
+		;;
+	copy:--undo)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	rm:--codepage)
+		:
+		return
+		;;
+	rm:--undo)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	mkdir:--codepage)
+		:
+		return
+		;;
+	mkdir:--undo)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	map:--svg)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	map:--png)
+		_fatkit_reply -f -- "$cur"
+		return
+		;;
+	map:--show)
+		:
+		return
+		;;
+	map:--rows)
+		:
+		return
+		;;
+	map:--codepage)
+		:
+		return
+		;;
 	info:--partition-label)
 		:
 		return
@@ -237,12 +329,12 @@ _fatkit() {
 		if [[ $cur == -* ]]; then
 			words='--json -q --quiet -v --verbose --version -h --help'
 		else
-			words='format check prealloc zero mount-scan info undo explain version help'
+			words='format check prealloc zero mount-scan ls cat copy rm mkdir map info undo explain version help'
 		fi
 		;;
 	format)
 		if [[ $cur == -* ]]; then
-			words='-t --type -s --size -L --label -i --id -c --cluster-size -S --sector-size --align --fats --reserved-sectors --root-entries --hidden-sectors --media-type -O --features --uuid --overprovision --segs-per-sec --secs-per-zone --cold-ext --hot-ext --root-owner --encoding --table --partition-label -f --force --dry-run --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-t --type -s --size -L --label -i --id -c --cluster-size -S --sector-size --align --fats --reserved-sectors --root-entries --hidden-sectors --media-type -O --features --uuid --overprovision --segs-per-sec --secs-per-zone --cold-ext --hot-ext --root-owner --encoding --table --partition-label -f --force --dry-run -d --from --slack --links --rename --owner --file-contexts --codepage --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	check)
@@ -263,6 +355,36 @@ _fatkit() {
 	mount-scan)
 		if [[ $cur == -* ]]; then
 			words='--quick --readahead -j --partition-label --max-size --json -q --quiet -v --verbose -h --help'
+		fi
+		;;
+	ls)
+		if [[ $cur == -* ]]; then
+			words='-l --long -R --recursive --extents --codepage --json -q --quiet -v --verbose -h --help'
+		fi
+		;;
+	cat)
+		if [[ $cur == -* ]]; then
+			words='--codepage --json -q --quiet -v --verbose -h --help'
+		fi
+		;;
+	copy)
+		if [[ $cur == -* ]]; then
+			words='-r -R --recursive --sparse --replace --tar --links --rename --owner --file-contexts --codepage -f --force --dry-run --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+		fi
+		;;
+	rm)
+		if [[ $cur == -* ]]; then
+			words='-r -R --recursive -f --force --dry-run --codepage --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+		fi
+		;;
+	mkdir)
+		if [[ $cur == -* ]]; then
+			words='-p --parents -f --force --dry-run --codepage --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+		fi
+		;;
+	map)
+		if [[ $cur == -* ]]; then
+			words='--svg --png --show --rows --codepage --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	info)
@@ -291,7 +413,7 @@ _fatkit() {
 		if [[ $cur == -* ]]; then
 			words=''
 		else
-			words='format check prealloc zero mount-scan info undo explain version'
+			words='format check prealloc zero mount-scan ls cat copy rm mkdir map info undo explain version'
 		fi
 		;;
 	esac

@@ -8,6 +8,12 @@ Register-ArgumentCompleter -Native -CommandName fatkit -ScriptBlock {
         'prealloc' = 'reserve space for files, all or nothing'
         'zero' = 'make ranges of files, or all free clusters, read as zeros'
         'mount-scan' = 'say what a mount would read and find'
+        'ls' = 'list files in an image'
+        'cat' = 'print a file that is in an image'
+        'copy' = 'copy files into an image or out of it'
+        'rm' = 'remove files and directories from an image'
+        'mkdir' = 'make directories in an image'
+        'map' = 'show where files are, or what a volume is used for'
         'info' = 'print the fields of the superblocks'
         'undo' = 'take the last run back, if it was interrupted or its log was kept'
         'explain' = 'explain what a check finds'
@@ -16,11 +22,17 @@ Register-ArgumentCompleter -Native -CommandName fatkit -ScriptBlock {
     }
     $flags = @{
         '' = '--json', '-q', '--quiet', '-v', '--verbose', '--version', '-h', '--help'
-        'format' = '-t', '--type', '-s', '--size', '-L', '--label', '-i', '--id', '-c', '--cluster-size', '-S', '--sector-size', '--align', '--fats', '--reserved-sectors', '--root-entries', '--hidden-sectors', '--media-type', '-O', '--features', '--uuid', '--overprovision', '--segs-per-sec', '--secs-per-zone', '--cold-ext', '--hot-ext', '--root-owner', '--encoding', '--table', '--partition-label', '-f', '--force', '--dry-run', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'format' = '-t', '--type', '-s', '--size', '-L', '--label', '-i', '--id', '-c', '--cluster-size', '-S', '--sector-size', '--align', '--fats', '--reserved-sectors', '--root-entries', '--hidden-sectors', '--media-type', '-O', '--features', '--uuid', '--overprovision', '--segs-per-sec', '--secs-per-zone', '--cold-ext', '--hot-ext', '--root-owner', '--encoding', '--table', '--partition-label', '-f', '--force', '--dry-run', '-d', '--from', '--slack', '--links', '--rename', '--owner', '--file-contexts', '--codepage', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'check' = '-n', '-p', '-a', '-y', '-r', '--report', '--fail-on', '--orphans', '--no-replay', '--discard-log', '--dry-run', '-j', '-C', '--partition-label', '--max-size', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'prealloc' = '-l', '--length', '-o', '--offset', '--manifest', '-n', '--keep-size', '--create', '--contiguous', '--align', '--fill', '--valid', '-f', '--force', '-j', '--dry-run', '--partition-label', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'zero' = '-o', '--offset', '-l', '--length', '-n', '--keep-size', '--free', '--slack', '--punch', '--write', '-f', '--force', '--dry-run', '--partition-label', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'mount-scan' = '--quick', '--readahead', '-j', '--partition-label', '--max-size', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'ls' = '-l', '--long', '-R', '--recursive', '--extents', '--codepage', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'cat' = '--codepage', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'copy' = '-r', '-R', '--recursive', '--sparse', '--replace', '--tar', '--links', '--rename', '--owner', '--file-contexts', '--codepage', '-f', '--force', '--dry-run', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'rm' = '-r', '-R', '--recursive', '-f', '--force', '--dry-run', '--codepage', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'mkdir' = '-p', '--parents', '-f', '--force', '--dry-run', '--codepage', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'map' = '--svg', '--png', '--show', '--rows', '--codepage', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'info' = '--partition-label', '--max-size', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'undo' = '--undo', '-f', '--force', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'explain' = '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
@@ -38,7 +50,7 @@ Register-ArgumentCompleter -Native -CommandName fatkit -ScriptBlock {
         'prealloc:--fill' = 'zero none'
         'prealloc:--valid' = 'none all'
         'explain:' = 'EXFAT-0001 EXFAT-0002 EXFAT-0003 EXFAT-0004 EXFAT-0005 EXFAT-0006 EXFAT-0007 EXFAT-0008 EXFAT-0009 EXFAT-0010 EXFAT-0011 EXFAT-0012 EXFAT-0100 EXFAT-0101 EXFAT-0102 EXFAT-0103 EXFAT-0104 EXFAT-0105 EXFAT-0106 EXFAT-0107 EXFAT-0108 EXFAT-0109 EXFAT-0110 EXFAT-0111 EXFAT-0112 EXFAT-0113 EXFAT-0114 EXFAT-0115 EXFAT-0116 EXFAT-0117 EXFAT-0118 EXFAT-0119 EXFAT-0120 EXFAT-0121 EXFAT-0122 EXFAT-0123 EXFAT-0200 EXFAT-0201 EXFAT-0202 EXFAT-0203 EXFAT-0204 EXFAT-0205 EXFAT-0206 EXFAT-0207 EXFAT-0208 EXFAT-0209 EXFAT-0210 EXFAT-0211 EXFAT-0212 EXFAT-0213 EXFAT-0214 EXFAT-0215 EXFAT-0216 EXFAT-0217 EXFAT-0218 EXFAT-0300 EXFAT-0301 EXFAT-0302 EXFAT-0303 EXFAT-0304 EXFAT-0305 EXFAT-0306 EXFAT-0307 EXFAT-0308 EXFAT-0309 EXFAT-0310 EXFAT-0311 EXFAT-0312 EXFAT-0313 EXFAT-0314 EXFAT-0315 EXFAT-0316 EXFAT-0317 EXFAT-0318 EXFAT-0319 EXFAT-0320 EXFAT-0321 EXFAT-0322 EXFAT-0400 EXFAT-0401 EXFAT-0402 EXFAT-0403 EXFAT-0404 EXFAT-0405 F2FS-0100 F2FS-0101 F2FS-0102 F2FS-0103 F2FS-0104 F2FS-0105 F2FS-0106 F2FS-0107 F2FS-0108 F2FS-0109 F2FS-0110 F2FS-0111 F2FS-0112 F2FS-0113 F2FS-0114 F2FS-0115 F2FS-0116 F2FS-0117 F2FS-0118 F2FS-0119 F2FS-0120 F2FS-0121 F2FS-0122 F2FS-0123 F2FS-0124 F2FS-0125 F2FS-0126 F2FS-0200 F2FS-0201 F2FS-0202 F2FS-0203 F2FS-0204 F2FS-0205 F2FS-0206 F2FS-0207 F2FS-0208 F2FS-0209 F2FS-0210 F2FS-0211 F2FS-0212 F2FS-0213 F2FS-0214 F2FS-0215 F2FS-0216 F2FS-0217 F2FS-0218 F2FS-0219 F2FS-0220 F2FS-0221 F2FS-0222 F2FS-0223 F2FS-0224 F2FS-0225 F2FS-0226 F2FS-0227 F2FS-0228 F2FS-0229 F2FS-0300 F2FS-0301 F2FS-0302 F2FS-0303 F2FS-0304 F2FS-0305 F2FS-0306 F2FS-0307 F2FS-0308 F2FS-0309 F2FS-0310 F2FS-0400 F2FS-0401 F2FS-0402 F2FS-0403 F2FS-0404 F2FS-0405 F2FS-0406 F2FS-0407 F2FS-0408 F2FS-0500 F2FS-0501 F2FS-0502 F2FS-0503 F2FS-0504 F2FS-0505 F2FS-0506 F2FS-0507 F2FS-0508 F2FS-0509 F2FS-0510 F2FS-0511 F2FS-0512 F2FS-0513 F2FS-0514 F2FS-0515 F2FS-0516 F2FS-0517 F2FS-0518 F2FS-0519 F2FS-0520 F2FS-0521 F2FS-0522 F2FS-0523 F2FS-0524 F2FS-0525 F2FS-0526 F2FS-0527 F2FS-0600 F2FS-0601 F2FS-0602 F2FS-0603 F2FS-0604 F2FS-0605 F2FS-0606 F2FS-0607 F2FS-0608 F2FS-0609 F2FS-0610 FAT-0001 FAT-0002 FAT-0003 FAT-0004 FAT-0005 FAT-0006 FAT-0007 FAT-0008 FAT-0009 FAT-0010 FAT-0011 FAT-0012 FAT-0013 FAT-0100 FAT-0101 FAT-0102 FAT-0103 FAT-0104 FAT-0105 FAT-0106 FAT-0107 FAT-0108 FAT-0109 FAT-0110 FAT-0111 FAT-0112 FAT-0113 FAT-0114 FAT-0115 FAT-0116 FAT-0117 FAT-0118 FAT-0119 FAT-0120 FAT-0121 FAT-0122 FAT-0123 FAT-0124 FAT-0125 FAT-0126 FAT-0127 FAT-0128 FAT-0129 FAT-0130 FAT-0131 FAT-0132 FAT-0133 FAT-0134 FAT-0135 FAT-0136 FAT-0137 FAT-0138 FAT-0139 FAT-0140 FAT-0141 FAT-0142 FAT-0143 FAT-0144 FAT-0145 FAT-0146 FAT-0200 FAT-0201 FAT-0202 FAT-0203 FAT-0204 FAT-0205 FAT-0206 FAT-0207 FAT-0300 FAT-0301 FAT-0302 FAT-0303 FAT-0304 FAT-0305 FAT-0306 FAT-0307 FAT-0308 FAT-0309 FAT-0310 FAT-0311 FAT-0312 FAT-0313 FAT-0314 FAT-0315 FAT-0316 FAT-0317 FAT-0400 FAT-0401 FAT-0402 FAT-0403 FAT-0404 FAT-0405 FAT-0406 FAT-0407 FAT-0408 FAT-0409 FAT-0410 FAT-0411 FAT-0412 FAT-0413 FAT-0414 FAT-0415 FAT-0416'
-        'help:' = 'format check prealloc zero mount-scan info undo explain version'
+        'help:' = 'format check prealloc zero mount-scan ls cat copy rm mkdir map info undo explain version'
     }
     $words = @($commandAst.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
     $command = $words | Select-Object -Skip 1 | Where-Object { -not $_.StartsWith('-') } | Select-Object -First 1

@@ -68,3 +68,6 @@ func NoSuch(path, dir, name string, names iter.Seq[string]) error {
 	}
 	return fmt.Errorf("%w: %s: there is no %q in %s%s: %w", ErrRequest, path, name, dir, hint, fs.ErrNotExist)
 }
+
+// noNames is for NoSuch where nobody knows what else there is.
+func noNames(func(string) bool) {}

@@ -108,7 +108,7 @@ func (p *putting[D]) folder(name string, e *Entry) (dir D, err error) {
 	}
 	dir, err = p.Enter(parent, path.Base(name), e.Path, p.r.Parents)
 	if errors.Is(err, fs.ErrNotExist) {
-		return dir, &MissingError{Path: "/" + e.Path, Dir: p.Path(parent), Name: path.Base(name)}
+		return dir, NoSuch("/"+e.Path, p.Path(parent), path.Base(name), noNames)
 	}
 	if err == nil {
 		p.dirs[name] = dir

@@ -82,7 +82,7 @@ func (rm *removing[D]) path(p string) error {
 	name := parts[len(parts)-1]
 	slot, ok := rm.Lookup(dir, name)
 	if !ok {
-		return &MissingError{Path: p, Dir: rm.Path(dir), Name: name}
+		return NoSuch(p, rm.Path(dir), name, noNames)
 	}
 	if rm.slots[dir] == nil {
 		rm.slots[dir] = make(map[int]bool)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"sort"
@@ -63,22 +64,23 @@ func Resolve(t Tree, p string) (*Node, error) {
 		}
 		dir := n
 		if n, err = t.Lookup(dir, name); errors.Is(err, fs.ErrNotExist) {
-			return nil, &MissingError{Path: p, Dir: dir.Path, Name: name}
+			return nil, NoSuch(p, dir.Path, name, namesIn(t, dir))
 		}
 	}
 	return n, err
 }
 
-// MissingError says that there is nothing of a name in a directory. It is
-// ErrRequest and fs.ErrNotExist.
-type MissingError struct{ Path, Dir, Name string }
-
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("%v: %s: there is no %q in %s", ErrRequest, e.Path, e.Name, e.Dir)
+// namesIn are the names in a directory, as far as it can be read.
+func namesIn(t Tree, dir *Node) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		_ = t.List(context.Background(), dir, func(n *Node) error {
+			if !yield(path.Base(n.Path)) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
 }
-
-// Unwrap lets errors.Is find what it is.
-func (e *MissingError) Unwrap() []error { return []error{ErrRequest, fs.ErrNotExist} }
 
 // pathParts is the components of a path that may be that of a directory.
 func pathParts(p string) ([]string, error) {

@@ -28,6 +28,16 @@ type Options struct {
 	Seconds bool
 	// Follow puts in the place of a symbolic link what it leads to.
 	Follow bool
+	// Most is how many bytes an archive that is compressed, or comes from a pipe,
+	// may have; 0 is 1 TiB.
+	Most int64
+}
+
+func (o *Options) most() int64 {
+	if o.Most > 0 {
+		return o.Most
+	}
+	return 1 << 40
 }
 
 // Source is entries and their contents.

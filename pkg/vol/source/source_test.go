@@ -194,7 +194,7 @@ func TestBadArchives(t *testing.T) {
 
 // Wherever an archive ends too early, that is said.
 func TestTruncatedArchive(t *testing.T) {
-	whole := packed(t, file("a", strings.Repeat("x", 3000)), file("b", strings.Repeat("y", 3000)))
+	whole := archiveOf(t, file("a", strings.Repeat("x", 3000)), file("b", strings.Repeat("y", 3000)))
 	for n := 1; n < 2*(512+3072)-72; n += 97 {
 		_, err := Tar(context.Background(), "-", bytes.NewReader(whole[:n]), Options{})
 		if n%512 == 0 || n > 512+3000 && n <= 512+3072 {
@@ -211,7 +211,7 @@ func TestTruncatedStream(t *testing.T) {
 		t.Skip("PEER MISSING, NOT TESTED: gzip")
 	}
 	cmd := exec.Command("gzip")
-	cmd.Stdin = bytes.NewReader(packed(t, file("a", strings.Repeat("x", 30000))))
+	cmd.Stdin = bytes.NewReader(archiveOf(t, file("a", strings.Repeat("x", 30000))))
 	z, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestLatest(t *testing.T) {
 
 // FuzzTar must neither panic nor hang, and what it lists can be read.
 func FuzzTar(f *testing.F) {
-	f.Add(packed(f, file("a", "x"), &tar.Header{Typeflag: tar.TypeDir, Name: "d/"}, file("d/e", strings.Repeat("y", 600))))
+	f.Add(archiveOf(f, file("a", "x"), &tar.Header{Typeflag: tar.TypeDir, Name: "d/"}, file("d/e", strings.Repeat("y", 600))))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := Tar(context.Background(), "-", bytes.NewReader(b), Options{})
 		if err != nil {
@@ -289,8 +289,8 @@ func file(name, text string) *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(text)), PAXRecords: map[string]string{"FATKIT.text": text}}
 }
 
-// packed is an archive of headers made by file and others.
-func packed(t testing.TB, hs ...*tar.Header) []byte {
+// archiveOf is an archive of headers made by file and others.
+func archiveOf(t testing.TB, hs ...*tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -313,7 +313,7 @@ func packed(t testing.TB, hs ...*tar.Header) []byte {
 
 func list(t testing.TB, o Options, hs ...*tar.Header) (*Source, error) {
 	t.Helper()
-	return Tar(context.Background(), "-", bytes.NewReader(packed(t, hs...)), o)
+	return Tar(context.Background(), "-", bytes.NewReader(archiveOf(t, hs...)), o)
 }
 
 func archived(t testing.TB, o Options, hs ...*tar.Header) *Source {

@@ -2,11 +2,11 @@ package source
 
 import (
 	"archive/tar"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/packed"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -21,7 +22,7 @@ import (
 // formats are those of archive/tar: ustar, PAX and GNU, with sparse files. Names
 // that are absolute, lead out of the archive, or are there twice are refused.
 func Tar(ctx context.Context, name string, r io.Reader, o Options) (*Source, error) {
-	a, err := openArchive(ctx, name, r)
+	a, err := openArchive(ctx, name, r, o.most())
 	if err != nil {
 		return nil, err
 	}
@@ -40,14 +41,23 @@ func Tar(ctx context.Context, name string, r io.Reader, o Options) (*Source, err
 type archive interface {
 	io.ReaderAt
 	io.Closer
-	Stat() (fs.FileInfo, error)
+	Size() int64
 }
+
+// plainFile is an archive that is read where it is.
+type plainFile struct {
+	*os.File
+	size int64
+}
+
+// Size is how long it was when it was opened.
+func (f plainFile) Size() int64 { return f.size }
 
 // openArchive opens an archive so that its parts can be read in any order: the
 // file itself, or what is unpacked from it.
-func openArchive(ctx context.Context, name string, r io.Reader) (archive, error) {
+func openArchive(ctx context.Context, name string, r io.Reader, most int64) (archive, error) {
 	if name == "-" {
-		return unpacked(ctx, "standard input", r)
+		return unpacked(ctx, "standard input", r, most)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -58,29 +68,36 @@ func openArchive(ctx context.Context, name string, r io.Reader) (archive, error)
 		return nil, errors.Join(err, f.Close())
 	}
 	head := make([]byte, 6)
-	if n, err := f.ReadAt(head, 0); fi.Mode().IsRegular() && (err == nil || errors.Is(err, io.EOF)) {
-		if _, how, err := Unpack(strings.NewReader(string(head[:n]))); err == nil && how == "" {
-			return f, nil
-		}
+	if n, err := f.ReadAt(head, 0); fi.Mode().IsRegular() && (err == nil || errors.Is(err, io.EOF)) && packed.Kind(head[:n]) == "" {
+		return plainFile{f, fi.Size()}, nil
 	}
-	s, err := unpacked(ctx, name, f)
-	return s, errors.Join(err, f.Close())
+	a, err := unpacked(ctx, name, f, most)
+	return a, errors.Join(err, f.Close())
 }
 
-func unpacked(ctx context.Context, name string, r io.Reader) (archive, error) {
-	z, how, err := Unpack(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+// unpacked reads r, compressed or not, into a file without a name.
+func unpacked(ctx context.Context, name string, r io.Reader, most int64) (archive, error) {
+	b := bufio.NewReaderSize(r, 1<<20)
+	head, _ := b.Peek(6) // what is wrong is met again when it is read
+	var in io.ReadCloser = io.NopCloser(b)
+	kind := packed.Kind(head)
+	if kind != "" {
+		var err error
+		if in, err = packed.NewReader(kind, b); err != nil {
+			return nil, fmt.Errorf("%w: %s: the %s stream is damaged: %w", vol.ErrRequest, name, kind, err)
+		}
 	}
-	defer func() { _ = z.Close() }() // a reader: what was wrong was told while reading
-	s, err := spooled(ctx, z)
-	if err != nil && how != "" && ctx.Err() == nil {
-		err = badStream(how, err)
+	defer func() { _ = in.Close() }() // it says again what reading said
+	f, err := dev.Unpack(ctx, name, "", in, most)
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, dev.ErrEmpty):
+		return nil, vol.Refusef("%s: this is no tar archive: it is empty", name)
+	case kind == "" || ctx.Err() != nil || errors.Is(err, dev.ErrTooLarge):
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return s, nil
+	return nil, fmt.Errorf("%w: %s: the %s stream is damaged: %w", vol.ErrRequest, name, kind, err)
 }
 
 // tarList is an archive being listed.
@@ -103,11 +120,7 @@ type stored struct {
 
 // read lists all entries of the archive.
 func (t *tarList) read() error {
-	fi, err := t.a.Stat()
-	if err != nil {
-		return err
-	}
-	t.size = fi.Size()
+	t.size = t.a.Size()
 	in := &blockReader{r: t.a, size: t.size}
 	tr := tar.NewReader(in)
 	for {
