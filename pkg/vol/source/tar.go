@@ -79,7 +79,7 @@ func openArchive(ctx context.Context, name string, r io.Reader, most int64) (arc
 func unpacked(ctx context.Context, name string, r io.Reader, most int64) (archive, error) {
 	b := bufio.NewReaderSize(r, 1<<20)
 	head, _ := b.Peek(6) // what is wrong is met again when it is read
-	var in io.ReadCloser = io.NopCloser(b)
+	in := io.NopCloser(b)
 	kind := packed.Kind(head)
 	if kind != "" {
 		var err error
