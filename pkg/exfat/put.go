@@ -138,7 +138,7 @@ func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error)
 		if e.Kind == vol.KindDir {
 			slots[e.Path] += 0 // it takes a cluster also where it is empty
 		} else if clusters += vol.DivUp(e.Size, cs); clusters > maxClusters {
-			return 0, vol.EntryError(e, "with it there are more than the %d clusters that a volume can have", maxClusters)
+			return 0, vol.EntryError(e, "with it there are more than the %d clusters that a volume can have", int64(maxClusters))
 		}
 	}
 	for dir, n := range slots {
