@@ -221,6 +221,9 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 			if err != nil {
 				return nil, p, pathError(h.path, err)
 			}
+			if h.w.reads() && child.place() != st.place {
+				return nil, p, damagedf("%s: its node %d says that it is number %d and not %d; run check -y", h.path, nid, child.place(), st.place)
+			}
 			n = child
 			continue
 		}
