@@ -1,0 +1,539 @@
+package lfs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// putAll has every feature that files look different with.
+const putAll = "extra_attr,project_quota,quota,inode_checksum,flexible_inline_xattr,inode_crtime,lost_found,sb_checksum"
+
+// sourceOf is entries with contents, and how often one of them was opened.
+type sourceOf struct {
+	entries []vol.Entry
+	data    map[int][]byte
+	pattern map[int]byte // for what is too large to keep: all bytes are this
+	failing map[int]error
+}
+
+type contentsReader struct{ io.ReaderAt }
+
+func (contentsReader) Close() error { return nil }
+
+type patternReader struct {
+	b    byte
+	size int64
+}
+
+func (r patternReader) ReadAt(p []byte, off int64) (int, error) {
+	n := int(min(int64(len(p)), max(0, r.size-off)))
+	for i := range p[:n] {
+		p[i] = r.b + byte((off+int64(i))/4096)
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (s *sourceOf) open(i int) (vol.Contents, error) {
+	if err := s.failing[i]; err != nil {
+		return nil, err
+	}
+	if b, ok := s.pattern[i]; ok {
+		return contentsReader{patternReader{b, s.entries[i].Size}}, nil
+	}
+	return contentsReader{bytes.NewReader(s.data[i])}, nil
+}
+
+// add appends an entry.
+func (s *sourceOf) add(p string, a vol.Attr, data []byte) *vol.Entry {
+	if s.data == nil {
+		s.data, s.pattern, s.failing = map[int][]byte{}, map[int]byte{}, map[int]error{}
+	}
+	when := time.Unix(1_600_000_000+int64(len(s.entries)), 123456789).UTC()
+	e := vol.Entry{Path: p, Attr: a, Same: -1, Size: int64(len(data))}
+	e.Modified, e.Accessed, e.Changed, e.Born = when, when.Add(1), when.Add(2), when.Add(3)
+	s.data[len(s.entries)] = data
+	s.entries = append(s.entries, e)
+	return &s.entries[len(s.entries)-1]
+}
+
+func (s *sourceOf) file(p string, data []byte) *vol.Entry {
+	return s.add(p, vol.Attr{Kind: vol.KindFile, Mode: 0o644}, data)
+}
+
+func (s *sourceOf) dir(p string) *vol.Entry {
+	return s.add(p, vol.Attr{Kind: vol.KindDir, Mode: 0o755}, nil)
+}
+
+// put puts all of it on a volume, as the program does.
+func (s *sourceOf) put(t testing.TB, d dev.Device, r vol.PutRequest) (*vol.PutResult, error) {
+	t.Helper()
+	r.Entries, r.Open = s.entries, s.open
+	var res *vol.PutResult
+	txn := dev.Begin(d)
+	defer txn.Rollback()
+	v, err := open(t.Context(), txn, vol.OpenOptions{Raw: d, Now: 1700000001})
+	if err != nil {
+		return nil, err
+	}
+	if res, err = v.(vol.Filler).Put(t.Context(), &r); err != nil {
+		return nil, err
+	}
+	if err := vol.Pour(t.Context(), txn, d, &r, res, func(int64) {}); err != nil {
+		return nil, err
+	}
+	_, err = txn.Commit(context.Background(), dev.CommitOptions{})
+	return res, err
+}
+
+// emptyVolume makes an empty volume.
+func emptyVolume(t testing.TB, size int64, features string) *dev.Mem {
+	t.Helper()
+	return newBuilder(t, size, vol.FormatOptions{Features: features}).d
+}
+
+// contents are the bytes of entry i with its holes.
+func (s *sourceOf) contents(i int) []byte {
+	e := &s.entries[i]
+	b := make([]byte, e.Size)
+	r, _ := s.open(i)
+	_, _ = r.ReadAt(b, 0)
+	if e.Data == nil {
+		return b
+	}
+	out := make([]byte, e.Size)
+	for _, r := range e.Data {
+		copy(out[r.Off:r.End()], b[r.Off:r.End()])
+	}
+	return out
+}
+
+// nodesOf is all that is on a volume, by path.
+func nodesOf(t testing.TB, d dev.Device) (vol.Tree, map[string]*vol.Node) {
+	t.Helper()
+	tr, err := read(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := tr.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*vol.Node{}
+	err = vol.Walk(t.Context(), tr, root, func(n *vol.Node, err error) error {
+		if err != nil {
+			return err
+		}
+		all[strings.TrimPrefix(n.Path, "/")] = n
+		return tr.Details(n)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr, all
+}
+
+// verify holds a volume against the entries; others may be there, too.
+func (s *sourceOf) verify(t testing.TB, d dev.Device) {
+	t.Helper()
+	tr, all := nodesOf(t, d)
+	names := map[int]uint32{}
+	for i := range s.entries {
+		if e := &s.entries[i]; e.Same >= 0 {
+			names[e.Same]++
+		}
+	}
+	for i := range s.entries {
+		at := i
+		if same := s.entries[i].Same; same >= 0 {
+			at = same
+		}
+		e := s.entries[at]
+		e.Path = s.entries[i].Path
+		n := all[e.Path]
+		if n == nil {
+			t.Errorf("%q is not there", e.Path)
+			continue
+		}
+		if err := s.same(tr, n, &e, at); err != nil {
+			t.Errorf("%q: %v", e.Path, err)
+		}
+		if n.Kind != vol.KindDir && n.Nlink != 1+names[at] {
+			t.Errorf("%q has %d names, not %d", e.Path, n.Nlink, 1+names[at])
+		}
+		if s.entries[i].Same >= 0 && n.ID != all[s.entries[at].Path].ID {
+			t.Errorf("%q is not %q", e.Path, s.entries[at].Path)
+		}
+		if e.Path == "" {
+			continue
+		}
+		dir := all[strings.TrimPrefix(path.Dir(e.Path), ".")]
+		if l, err := tr.Lookup(dir, path.Base(e.Path)); err != nil || l.ID != n.ID {
+			t.Errorf("%q is not found: %v", e.Path, err)
+		}
+	}
+}
+
+// same tells how a node is not what an entry says.
+func (s *sourceOf) same(tr vol.Tree, n *vol.Node, e *vol.Entry, i int) error {
+	mode := e.Mode
+	if e.Kind == vol.KindSymlink {
+		mode = 0o777
+	}
+	got := fmt.Sprint(n.Kind, n.Mode, n.UID, n.GID, n.Major, n.Minor, n.Link, n.Modified, n.Accessed, n.Changed, n.Xattrs)
+	want := fmt.Sprint(e.Kind, mode, e.UID, e.GID, e.Major, e.Minor, e.Link, e.Modified, e.Accessed, e.Changed, e.Xattrs)
+	if got != want {
+		return fmt.Errorf("it is %s, not %s", got, want)
+	}
+	if !n.Born.IsZero() && !n.Born.Equal(e.Born) {
+		return fmt.Errorf("it was made at %v, not %v", n.Born, e.Born)
+	}
+	if e.Kind != vol.KindFile {
+		return nil
+	}
+	if n.Size != e.Size {
+		return fmt.Errorf("it has %d bytes, not %d", n.Size, e.Size)
+	}
+	r, err := tr.Contents(n)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, n.Size)
+	if k, err := r.ReadAt(b, 0); k < len(b) {
+		return fmt.Errorf("read %d: %w", k, err)
+	}
+	if !bytes.Equal(b, s.contents(i)) {
+		return errors.New("its contents are others")
+	}
+	return nil
+}
+
+// clean: our check finds nothing.
+func clean(t testing.TB, d dev.Device) {
+	t.Helper()
+	if res := checked(t, d); len(slugs(res)) > 0 {
+		t.Errorf("found %q", found(res))
+	}
+}
+
+func noise(n int) []byte {
+	r := rand.New(rand.NewPCG(uint64(n), 7))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+// acl is an access control list as setxattr(2) takes it.
+func acl(entries ...[3]uint32) []byte {
+	b := []byte{2, 0, 0, 0}
+	for _, e := range entries {
+		b = append(b, byte(e[0]), byte(e[0]>>8), byte(e[1]), byte(e[1]>>8), byte(e[2]), byte(e[2]>>8), byte(e[2]>>16), byte(e[2]>>24))
+	}
+	return b
+}
+
+// mixed is entries of every kind.
+func mixed() *sourceOf {
+	s := &sourceOf{}
+	s.dir("").UID = 7
+	s.dir("deep")
+	at := "deep"
+	for i := range 12 {
+		at += fmt.Sprintf("/%s%d", strings.Repeat("d", 100), i)
+		s.dir(at)
+	}
+	s.file(at+"/bottom", noise(5000))
+	s.dir("dev")
+	for i, k := range []vol.Kind{vol.KindFIFO, vol.KindSocket, vol.KindChar, vol.KindBlock} {
+		s.add(fmt.Sprintf("dev/%s", k), vol.Attr{Kind: k, Mode: 0o600 + uint32(i), UID: uint32(1000 + i)}, nil)
+	}
+	s.entries[len(s.entries)-2].Major, s.entries[len(s.entries)-2].Minor = 4, 64
+	s.entries[len(s.entries)-1].Major, s.entries[len(s.entries)-1].Minor = 259, 70_000
+	s.dir("empty").Mode = 0o1777
+	s.dir("files")
+	for _, n := range []int{0, 1, 3000, 3400, 3500, 3600, 3692, 3693, 4095, 4096, 4097, 8192, 70_000, 5 << 20} {
+		e := s.file(fmt.Sprintf("files/%07d", n), noise(n))
+		e.UID, e.GID, e.Mode = uint32(n)<<8, uint32(n%5)<<16, 0o4750
+	}
+	s.file("files/film.mp4", noise(9000))
+	s.file("files/"+strings.Repeat("ä", 127)+"x", []byte("255 bytes"))
+	s.holes("files/holes")
+	first := len(s.entries)
+	s.file("first", noise(10_000))
+	s.add("link", vol.Attr{Kind: vol.KindSymlink, Link: "files/0000001"}, nil)
+	s.add("link long", vol.Attr{Kind: vol.KindSymlink, Link: strings.Repeat("x/", 2000)}, nil)
+	s.entries = append(s.entries, vol.Entry{Path: "second", Same: first}, vol.Entry{Path: "files/third", Same: first})
+	s.attributed()
+	for i := range 700 {
+		s.file(fmt.Sprintf("zz a name that is long enough %04d", i), []byte(fmt.Sprint(i)))
+	}
+	return s
+}
+
+// holes makes files with holes.
+func (s *sourceOf) holes(p string) {
+	e := s.file(p, noise(1<<20))
+	e.Data = []dev.Range{{Off: 100, Len: 50}, {Off: 9000, Len: 8192}, {Off: 1<<20 - 10, Len: 10}}
+	e = s.file(p+" only", nil)
+	e.Size, e.Data = 1<<40, []dev.Range{}
+	s.pattern[len(s.entries)-1] = 0
+	s.entries = s.entries[:len(s.entries)-1] // too large to compare; see TestPutSparse
+	e = s.file(p+" in the inode", noise(2000))
+	e.Data = []dev.Range{{Off: 1000, Len: 1000}}
+}
+
+// attributed makes files with extended attributes.
+func (s *sourceOf) attributed() {
+	s.dir("x")
+	big := acl([3]uint32{1, 7, aclNoID}, [3]uint32{2, 6, 1000}, [3]uint32{2, 4, 1 << 31}, [3]uint32{4, 5, aclNoID}, [3]uint32{8, 1, 50}, [3]uint32{0x10, 7, aclNoID}, [3]uint32{0x20, 0, aclNoID})
+	few := []vol.Xattr{{Name: "security.selinux", Value: []byte("system_u:object_r:etc_t:s0\x00")}, {Name: "user.a", Value: []byte{}}, {Name: "user.comment", Value: []byte("words")}}
+	many := []vol.Xattr{{Name: aclAccessName, Value: big}}
+	for i := range 20 {
+		many = append(many, vol.Xattr{Name: fmt.Sprintf("trusted.overlay.%02d", i), Value: noise(i * 9)})
+	}
+	many = append(many, vol.Xattr{Name: "user." + strings.Repeat("n", 250), Value: noise(1000)})
+	s.file("x/few", noise(3400)).Xattrs = few
+	s.file("x/many", noise(100)).Xattrs = many
+	e := s.dir("x/y")
+	e.Xattrs = append([]vol.Xattr{}, many...)
+	e.Xattrs = slices.Insert(e.Xattrs, 1, vol.Xattr{Name: aclDefaultName, Value: big})
+	s.add("x/z", vol.Attr{Kind: vol.KindSymlink, Link: "y", Xattrs: few[:1]}, nil)
+}
+
+// TestPut puts files of every kind on volumes and finds them there.
+func TestPut(t *testing.T) {
+	for _, features := range []string{"", putAll, "extra_attr", "quota"} {
+		t.Run(features, func(t *testing.T) {
+			d := emptyVolume(t, 128<<20, features)
+			s := mixed()
+			if _, err := s.put(t, d, vol.PutRequest{}); err != nil {
+				t.Fatal(err)
+			}
+			clean(t, d)
+			s.verify(t, d)
+		})
+	}
+}
+
+// TestPutTwice puts files onto a volume that has some.
+func TestPutTwice(t *testing.T) {
+	d := emptyVolume(t, 128<<20, putAll)
+	s := mixed()
+	if _, err := s.put(t, d, vol.PutRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.put(t, d, vol.PutRequest{}); !errors.Is(err, fs.ErrExist) || !errors.Is(err, vol.ErrRequest) {
+		t.Errorf("once more: %v", err)
+	}
+	again := &sourceOf{}
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.Kind == vol.KindFile && e.Same < 0 && e.Size < 100_000 && i%3 == 0 {
+			again.file(e.Path, noise(int(e.Size+17))).UID = 4711
+		}
+	}
+	again.file("new/dir/file", noise(6000))
+	again.add("link", vol.Attr{Kind: vol.KindSymlink, Link: "elsewhere"}, nil)
+	again.file("second", []byte("no link any more"))
+	if _, err := again.put(t, d, vol.PutRequest{Replace: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	if _, err := again.put(t, d, vol.PutRequest{Replace: true, Parents: true}); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, d)
+	again.verify(t, d)
+	_, all := nodesOf(t, d)
+	if n := all["first"]; n == nil || n.Nlink != 2 {
+		t.Errorf("of three names one was replaced, and there are %+v", n)
+	}
+}
+
+// TestPutRefuses: what cannot be is refused with the name of the entry, and
+// nothing is written.
+func TestPutRefuses(t *testing.T) {
+	acl := []byte{2, 0, 0, 0, 1, 0, 7, 0}
+	for name, make := range map[string]func(s *sourceOf){
+		"too long a name": func(s *sourceOf) { s.file(strings.Repeat("n", 256), nil) },
+		"a zero byte":     func(s *sourceOf) { s.file("a\x00b", nil) },
+		"no directory":    func(s *sourceOf) { s.file("missing/file", nil) },
+		"under a file":    func(s *sourceOf) { s.file("file", nil); s.file("file/file", nil) },
+		"twice":           func(s *sourceOf) { s.file("file", nil); s.file("file", nil) },
+		"too large":       func(s *sourceOf) { s.file("large", nil).Size = 1 << 50 },
+		"no room":         func(s *sourceOf) { s.file("large", nil).Size = 1 << 30 },
+		"an attribute":    func(s *sourceOf) { s.file("file", nil).Xattrs = []vol.Xattr{{Name: "system.other"}} },
+		"its size": func(s *sourceOf) {
+			s.file("file", nil).Xattrs = []vol.Xattr{{Name: "user.x", Value: noise(5000)}}
+		},
+		"a broken list": func(s *sourceOf) { s.file("file", nil).Xattrs = []vol.Xattr{{Name: aclAccessName, Value: acl}} },
+		"of a link": func(s *sourceOf) {
+			s.add("l", vol.Attr{Kind: vol.KindSymlink, Link: "x", Xattrs: []vol.Xattr{{Name: "user.x"}}}, nil)
+		},
+		"an empty link": func(s *sourceOf) { s.add("l", vol.Attr{Kind: vol.KindSymlink}, nil) },
+		"a long link":   func(s *sourceOf) { s.add("l", vol.Attr{Kind: vol.KindSymlink, Link: strings.Repeat("x", 4096)}, nil) },
+		"a device":      func(s *sourceOf) { s.add("d", vol.Attr{Kind: vol.KindChar, Major: 4096}, nil) },
+		"another name":  func(s *sourceOf) { s.dir("d"); s.dir("e").Same = 0 },
+		"no name":       func(s *sourceOf) { s.file("..", nil) },
+		"a directory":   func(s *sourceOf) { s.file("lost+found", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := emptyVolume(t, 64<<20, putAll)
+			before := sumOf(t, d)
+			s := &sourceOf{}
+			make(s)
+			last := &s.entries[len(s.entries)-1]
+			if _, err := s.put(t, d, vol.PutRequest{Replace: true}); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), last.Name()) {
+				t.Errorf("%v", err)
+			}
+			if sumOf(t, d) != before {
+				t.Error("the volume changed")
+			}
+		})
+	}
+}
+
+// sumOf is a checksum of what counts on a volume: not of free blocks.
+func sumOf(t testing.TB, d dev.Device) uint32 {
+	t.Helper()
+	v, err := open(t.Context(), d, vol.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := v.(*volume).l
+	sum, b := uint32(1), make([]byte, l.g.BlockSize)
+	for blk := range uint32(l.g.Blocks) {
+		if blk >= l.g.Main && (!l.g.ValidMain(blk) || !l.sit.valid.Used(blk-l.g.Main)) {
+			continue
+		}
+		if _, err := d.ReadAt(b, l.g.BlockOff(blk)); err != nil {
+			t.Fatal(err)
+		}
+		sum = crcUpdate(sum, b)
+	}
+	return sum
+}
+
+// TestPutSource: contents that cannot be read, or became fewer, end it with the
+// name of the file.
+func TestPutSource(t *testing.T) {
+	for _, size := range []int{100, 100_000} {
+		d := emptyVolume(t, 64<<20, "")
+		s := &sourceOf{}
+		s.file("file", noise(size)).Origin = "/source/file"
+		s.failing[0] = fs.ErrPermission
+		if _, err := s.put(t, d, vol.PutRequest{}); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "/source/file") {
+			t.Errorf("unreadable: %v", err)
+		}
+		delete(s.failing, 0)
+		s.data[0] = s.data[0][:size-1]
+		if _, err := s.put(t, d, vol.PutRequest{}); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "/source/file") {
+			t.Errorf("shorter: %v", err)
+		}
+		clean(t, d)
+	}
+}
+
+// TestPutSparse: a file of 1 TiB that is one hole takes an inode; data behind a
+// hole takes the nodes that lead there.
+func TestPutSparse(t *testing.T) {
+	d := emptyVolume(t, 64<<20, "")
+	s := &sourceOf{}
+	for i, data := range [][]dev.Range{{}, {{Off: 1<<40 - 5, Len: 5}}, {{Off: 0, Len: 1}, {Off: 1 << 33, Len: 1}}} {
+		e := s.file(fmt.Sprint(i), nil)
+		e.Size, e.Data = 1<<40, data
+		s.pattern[i] = byte(i + 1)
+	}
+	res, err := s.put(t, d, vol.PutRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, d)
+	if res.ClustersAllocated != 1+(1+3+1)+(1+3+2) {
+		t.Errorf("%d blocks", res.ClustersAllocated)
+	}
+	tr, all := nodesOf(t, d)
+	for i := range s.entries {
+		r, err := tr.Contents(all[fmt.Sprint(i)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, off := range []int64{0, 1 << 33, 1 << 39, 1<<40 - 5} {
+			b, want := make([]byte, 5), make([]byte, 5)
+			if _, err := r.ReadAt(b, off); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range s.entries[i].Data {
+				if in := x.Intersect(dev.Range{Off: off, Len: 5}); !in.Empty() {
+					_, _ = patternReader{s.pattern[i], 1 << 40}.ReadAt(want[:in.Len], off)
+				}
+			}
+			if !bytes.Equal(b[:1], want[:1]) {
+				t.Errorf("%d at %d: % x, not % x", i, off, b, want)
+			}
+		}
+	}
+}
+
+// TestRemove takes away what was put, by one name after the other and all at
+// once, and the volume is as empty as before.
+func TestRemove(t *testing.T) {
+	d := emptyVolume(t, 128<<20, putAll)
+	empty := stateOf(t, d).cp
+	s := mixed()
+	if _, err := s.put(t, d, vol.PutRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	remove := func(r vol.RemoveRequest) (res *vol.RemoveResult, err error) {
+		err = changed(t, d, func(ctx context.Context, v vol.Volume) error {
+			res, err = v.(vol.Filler).Remove(ctx, r)
+			return err
+		})
+		return res, err
+	}
+	for _, r := range []vol.RemoveRequest{{Paths: []string{"deep"}}, {Paths: []string{"first", "nothing"}}, {Paths: []string{"first/x"}}, {Paths: []string{"/"}}} {
+		if _, err := remove(r); !errors.Is(err, vol.ErrRequest) {
+			t.Errorf("%q: %v", r.Paths, err)
+		}
+	}
+	if res, err := remove(vol.RemoveRequest{Paths: []string{"first", "files/0000001", "empty"}}); err != nil || res.Files != 2 || res.Directories != 1 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	clean(t, d)
+	if _, all := nodesOf(t, d); all["first"] != nil || all["second"] == nil || all["second"].Nlink != 2 {
+		t.Error("of three names one was taken")
+	}
+	var names []string
+	for i := range s.entries {
+		p := s.entries[i].Path
+		if p != "" && p != "first" && p != "empty" && p != "files/0000001" && (!strings.Contains(p, "/") || i%2 == 0) {
+			names = append(names, p)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	if _, err := remove(vol.RemoveRequest{Paths: names, Recursive: true}); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, d)
+	after := stateOf(t, d).cp
+	if after.validInodes() != empty.validInodes() {
+		t.Errorf("%d inodes, before %d", after.validInodes(), empty.validInodes())
+	}
+}
