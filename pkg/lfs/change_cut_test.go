@@ -2,7 +2,9 @@ package lfs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,11 +26,38 @@ func cutCases() map[string]func(ctx context.Context, v vol.Volume) error {
 			{Path: "plain", Length: 1 << 20}, {Path: "inline", Length: 10_000}, {Path: "dir/a/b", Length: 8 << 20}, {Path: "double", Length: 50_000},
 		}}),
 		"pin": reserve(vol.PreallocRequest{Create: true, Contiguous: true, FillZero: true, Files: []vol.PreallocFile{{Path: "dir/new", Length: 3 << 20}}}),
+		"put": func(ctx context.Context, v vol.Volume) error {
+			s := &sourceOf{}
+			s.file("plain", noise(20_000))
+			s.file("inline", noise(50))
+			s.dir("dir/a").Xattrs = []vol.Xattr{{Name: "user.x", Value: noise(900)}}
+			s.file("dir/a/b", noise(9000)).UID = 1000
+			for i := range 300 {
+				s.file(fmt.Sprintf("dir/a/file %d", i), noise(i*10))
+			}
+			s.entries = append(s.entries, vol.Entry{Path: "dir/new", Same: 0})
+			return pourInto(ctx, v, s)
+		},
+		"remove": func(ctx context.Context, v vol.Volume) error {
+			_, err := v.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: []string{"plain", "direct", "dir"}, Recursive: true})
+			return err
+		},
 		"zero": func(ctx context.Context, v vol.Volume) error {
 			_, err := v.ZeroRanges(ctx, vol.ZeroRequest{Files: []vol.ZeroFile{{Path: "plain", Offset: 100, Length: 9000}, {Path: "inline", Length: -1}, {Path: "direct", Offset: 4 << 20, Length: 1 << 20}, {Path: "dir/twice", Offset: 3, Length: 9}}})
 			return err
 		},
 	}
+}
+
+// pourInto puts files on an open volume.
+func pourInto(ctx context.Context, v vol.Volume, s *sourceOf) error {
+	r := &vol.PutRequest{Entries: s.entries, Open: s.open, Replace: true, Parents: true}
+	res, err := v.(vol.Filler).Put(ctx, r)
+	if err != nil {
+		return err
+	}
+	x := v.(*volume)
+	return vol.Pour(ctx, x.d, cmp.Or(x.raw, x.d), r, res, func(int64) {})
 }
 
 // two changes are made on one volume before either is written.

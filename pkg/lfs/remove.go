@@ -20,6 +20,8 @@ func (c *batch) unlink(h *handle) (blocks uint64, err error) {
 		return 0, vol.Refusef("%s: it is compressed, and what that saved was given back; this version does not count that", h.path)
 	}
 	if links := h.b.links(); links > 1 && !h.b.isDir() {
+		// [Linux] behaviour: the name that it has noted of itself may be this one.
+		h.b[inodeAdvise] |= adviseLostParent
 		h.b.put32(inodeLinks, links-1)
 		h.b.put64(inodeCtime, uint64(h.w.now))
 		h.b.put32(inodeCtimeNsec, 0)
