@@ -167,3 +167,89 @@ func cutWithoutLog(t *testing.T, fn func(ctx context.Context, v vol.Volume) erro
 		t.Errorf("the cuts left before, after and neither %v times", states)
 	}
 }
+
+// TestPutFaults: whatever fails while files are put or removed, the volume is as
+// before, or the log says that undoing is called for.
+func TestPutFaults(t *testing.T) {
+	for _, name := range []string{"put", "remove"} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, labFeatures)
+			fillFile(t, l.d, "plain", bytes.Repeat([]byte("plain "), 16384/6))
+			fn := cutCases()[name]
+			before, after := signature(t, l.d), ""
+			c := devtest.Case{
+				Image: func() dev.Device { return l.d }, Max: 40,
+				Change: func(d dev.Device, j dev.Journal) error {
+					txn := dev.Begin(d)
+					defer txn.Rollback()
+					v, err := open(t.Context(), txn, vol.OpenOptions{Raw: d, Now: 1700000001})
+					if err == nil {
+						err = fn(t.Context(), v)
+					}
+					if err == nil {
+						_, err = txn.Commit(context.Background(), dev.CommitOptions{Undo: j})
+					}
+					return err
+				},
+				Verify: func(t testing.TB, step string, got dev.Device) {
+					s := signature(t, got)
+					if after == "" && s != before {
+						after = s
+					}
+					if s != before && s != after {
+						t.Errorf("%s: neither before nor after: %s", step, s)
+					}
+				},
+			}
+			w := devtest.NewWorld(l.d)
+			if err := c.Change(w.Device(), w.Journal()); err != nil {
+				t.Fatal(err)
+			}
+			after = signature(t, w.Device())
+			devtest.FaultMatrix(t, c)
+			c.Max = 30
+			devtest.Matrix(t, c)
+		})
+	}
+}
+
+// TestPutOften makes one change after the other before any is written: what one
+// gave back the next does not write to, as contents go below the transaction.
+func TestPutOften(t *testing.T) {
+	d := emptyVolume(t, 64<<20, "")
+	first := &sourceOf{}
+	for i := range 400 {
+		first.file(fmt.Sprint(i), noise(9000+i))
+	}
+	if _, err := first.put(t, d, vol.PutRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	was := sumOf(t, d)
+	second := &sourceOf{}
+	for i := range 400 {
+		second.file(fmt.Sprintf("new %d", i), noise(8000+i))
+	}
+	txn := dev.Begin(d)
+	v, err := open(t.Context(), txn, vol.OpenOptions{Raw: d, Now: 1700000001})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range first.entries[:300] {
+		names = append(names, first.entries[i].Path)
+	}
+	if _, err := v.(vol.Filler).Remove(t.Context(), vol.RemoveRequest{Paths: names}); err != nil {
+		t.Fatal(err)
+	}
+	if err := pourInto(t.Context(), v, second); err != nil {
+		t.Fatal(err)
+	}
+	if sumOf(t, d) != was {
+		t.Error("the volume changed before the changes were written")
+	}
+	if _, err := txn.Commit(t.Context(), dev.CommitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, d)
+	second.verify(t, d)
+}

@@ -348,7 +348,7 @@ func (p *filling) proveMade(ctx context.Context) error {
 			err = w.proveNode(blk, p.nids[at], p.nids[at], b)
 		}
 		if err != nil && bad == nil {
-			bad = mistakef("%s: %v", p.r.Entries[at].Path, err)
+			bad = pathError(p.r.Entries[at].Path, err)
 		}
 	})
 	return errors.Join(err, bad)
