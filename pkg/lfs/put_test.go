@@ -152,6 +152,15 @@ func nodesOf(t testing.TB, d dev.Device) (vol.Tree, map[string]*vol.Node) {
 // verify holds a volume against the entries; others may be there, too.
 func (s *sourceOf) verify(t testing.TB, d dev.Device) {
 	t.Helper()
+	for _, what := range s.differences(t, d) {
+		t.Error(what)
+	}
+}
+
+// differences are what is not as the entries say.
+func (s *sourceOf) differences(t testing.TB, d dev.Device) (list []string) {
+	t.Helper()
+	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	tr, all := nodesOf(t, d)
 	names := map[int]uint32{}
 	for i := range s.entries {
@@ -168,26 +177,27 @@ func (s *sourceOf) verify(t testing.TB, d dev.Device) {
 		e.Path = s.entries[i].Path
 		n := all[e.Path]
 		if n == nil {
-			t.Errorf("%q is not there", e.Path)
+			say("%q is not there", e.Path)
 			continue
 		}
 		if err := s.same(tr, n, &e, at); err != nil {
-			t.Errorf("%q: %v", e.Path, err)
+			say("%q: %v", e.Path, err)
 		}
 		if n.Kind != vol.KindDir && n.Nlink != 1+names[at] {
-			t.Errorf("%q has %d names, not %d", e.Path, n.Nlink, 1+names[at])
+			say("%q has %d names, not %d", e.Path, n.Nlink, 1+names[at])
 		}
 		if s.entries[i].Same >= 0 && n.ID != all[s.entries[at].Path].ID {
-			t.Errorf("%q is not %q", e.Path, s.entries[at].Path)
+			say("%q is not %q", e.Path, s.entries[at].Path)
 		}
 		if e.Path == "" {
 			continue
 		}
 		dir := all[strings.TrimPrefix(path.Dir(e.Path), ".")]
 		if l, err := tr.Lookup(dir, path.Base(e.Path)); err != nil || l.ID != n.ID {
-			t.Errorf("%q is not found: %v", e.Path, err)
+			say("%q is not found: %v", e.Path, err)
 		}
 	}
+	return list
 }
 
 // same tells how a node is not what an entry says.
@@ -536,4 +546,13 @@ func TestRemove(t *testing.T) {
 	if after.validInodes() != empty.validInodes() {
 		t.Errorf("%d inodes, before %d", after.validInodes(), empty.validInodes())
 	}
+}
+
+// removed takes files and directories away.
+func removed(t testing.TB, d dev.Device, names []string) error {
+	t.Helper()
+	return changed(t, d, func(ctx context.Context, v vol.Volume) error {
+		_, err := v.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: names, Recursive: true})
+		return err
+	})
 }
