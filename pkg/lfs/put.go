@@ -23,6 +23,8 @@ type filling struct {
 	made  map[uint32]int32   // entries by inode
 	more  map[int]uint32     // further names of entries
 	freed uint64             // blocks
+	// Memory for the inode of the file at hand, and for the node after it.
+	scratch, leaf nodeBlock
 }
 
 // Put stages all entries of r, or fails: one checkpoint makes all of it count.

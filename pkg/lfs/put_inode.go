@@ -23,7 +23,20 @@ func (p *filling) newInode(dir *folder, n *dirName, mode uint16) (*handle, error
 		return nil, err
 	}
 	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
-	return &handle{w: w, path: at, nid: nid, b: dir.h.newInode(nid, n.name, mode)}, nil
+	// A directory stays in memory; all else is written before the next one is made.
+	b := p.scratch
+	if b == nil || mode&modeType == modeDir {
+		b = make(nodeBlock, w.g.BlockSize)
+	}
+	if mode&modeType != modeDir {
+		p.scratch = b
+	}
+	dir.h.initInode(b, nid, n.name, mode)
+	h := &handle{w: w, path: at, nid: nid, b: b}
+	if mode&modeType != modeDir {
+		h.leaf = p.leaf
+	}
+	return h, nil
 }
 
 // inode makes what entry i is, all but its name in its directory. Errors do not
@@ -69,6 +82,7 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
+	p.leaf = h.leaf
 	return h.nid, h.store()
 }
 
