@@ -21,7 +21,7 @@ mkdir -p "$dir"
 dir=$(realpath "$dir")
 bin=$dir/bin
 # shellcheck disable=SC2086,SC2046 # and so are the programs
-go build -buildvcs=false -o "$bin/" ./cmd/fatkit ${programs:+$(printf './bench/%s ' $programs)}
+CGO_ENABLED=0 go build -buildvcs=false -o "$bin/" ./cmd/fatkit ${programs:+$(printf './bench/%s ' $programs)}
 have() { command -v "$1" >/dev/null; }
 # The programs are read back, so that only the images are cold.
 for tool in "$bin/fatkit" $peers dd; do

@@ -34,7 +34,7 @@ image() {
 # tables IMAGE: how many bytes the reserved sectors and the FATs have.
 tables() {
 	local reserved fats length
-	reserved=$(field "$1" reserved_sectors) fats=$(field "$1" fats) length=$(field "$1" fat_sectors_32)
+	reserved=$(field "$1" BPB_RsvdSecCnt) fats=$(field "$1" BPB_NumFATs) length=$(field "$1" BPB_FATSz32)
 	echo $(((reserved + fats * length) * 512))
 }
 

@@ -16,6 +16,7 @@ func (a *app) catCommand() *cli.Command {
 		Usage:       "print a file that is in an image",
 		ArgsUsage:   "IMAGE PATH...",
 		Description: "PATH may have * ? and [] in it. Several files are printed one after the other.",
+		Flags:       []cli.Flag{codepageFlag()},
 		Action:      a.cat,
 	}
 }
@@ -28,7 +29,11 @@ func (a *app) cat(c *cli.Context) error {
 		return usagef("cat wants an image and the path of a file in it; see fatkit cat --help")
 	}
 	image := c.Args().First()
-	r, err := a.openTree(c.Context, image)
+	o, err := readOptions(c)
+	if err != nil {
+		return err
+	}
+	r, err := a.openTree(c.Context, image, o)
 	if err != nil {
 		return err
 	}

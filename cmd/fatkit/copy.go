@@ -79,7 +79,7 @@ func (a *app) copy(c *cli.Context) error {
 // outside refuses options that are for the other direction.
 func (r *copyRun) outside(c *cli.Context) error {
 	var wrong []string
-	for _, name := range append(inFlagNames(), "replace", "force", "undo", "keep-undo") {
+	for _, name := range append(slices.DeleteFunc(inFlagNames(), func(s string) bool { return s == "codepage" }), "replace", "force", "undo", "keep-undo") {
 		if c.IsSet(name) {
 			wrong = append(wrong, "--"+name)
 		}

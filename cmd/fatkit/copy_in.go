@@ -59,7 +59,7 @@ func (r *copyRun) into(ctx context.Context, sources []string, dest string) (err 
 		return err
 	}
 	defer txn.Rollback()
-	v, err := t.openVolume(ctx, r.a, d, r.force, r.dryRun)
+	v, err := t.openVolume(ctx, r.a, d, vol.OpenOptions{Force: r.force, ReadOptions: r.in.read}, r.dryRun)
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,7 @@ func (r *copyRun) gather(ctx context.Context, t *target, sources []string, dest 
 // place puts the path in the image before the names of the entries. One source
 // that goes to a name that is not there gets that name.
 func (r *copyRun) place(ctx context.Context, t *target, src *source.Source, sources int, dest string) error {
-	d, err := t.volume(t.file)
-	if err != nil {
-		return err
-	}
-	tree, err := t.drv.Read(ctx, d)
+	tree, err := t.read(ctx, t.file, r.in.read)
 	if err != nil {
 		return err
 	}

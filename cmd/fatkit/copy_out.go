@@ -107,7 +107,7 @@ func (r *copyRun) copyAll(ctx context.Context, to sink, sources []string, name s
 }
 
 func (o *outCopy) source(ctx context.Context, image, p, name string) (err error) {
-	if o.from, err = o.r.a.openTree(ctx, image); err != nil {
+	if o.from, err = o.r.a.openTree(ctx, image, o.r.in.read); err != nil {
 		return err
 	}
 	o.to.from(o.from.drv.Holds)

@@ -65,13 +65,18 @@ type commandWords struct {
 
 // manWords are the words on a command.
 func manWords(command string) commandWords {
+	if w, ok := fileWords()[command]; ok {
+		return w
+	}
 	return map[string]commandWords{
 		"format": {
 			description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
 
 Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
 
-Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.`,
+Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.
+
+With --from files are laid out in the order of their names, each in one piece, directories first. All times of an entry become that of its last change, to the second, and none is later than SOURCE_DATE_EPOCH, so that a directory and its archive give the same bytes. Archives that are compressed or come from a pipe are unpacked into a temporary file. Where something was before, it is gone when files are copied: an error then leaves the new volume without files.`,
 			examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
 
   fatkit format -t fat32 -s 64G -L CARD card.img
@@ -80,7 +85,12 @@ Hidden sectors are set from the partition or offset that IMAGE names. In a new f
 
 What it would look like, without writing it:
 
-  fatkit format -t fat32 -s 64G --dry-run card.img`,
+  fatkit format -t fat32 -s 64G --dry-run card.img
+
+Filled from a directory, as small as that allows, and from an archive that is being made:
+
+  fatkit format -t fat32 -s auto -d rootfs/boot -L BOOT boot.img
+  tar -c boot | fatkit format -t fat32 -s 256M -d - boot.img`,
 			also: []string{"mkfs(8)", "mkfs.fat(8)"},
 		},
 		"check": {
@@ -111,15 +121,6 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
 
   fatkit zero --free --slack card.img`,
 			also: []string{"fallocate(1)", "fstrim(8)"},
-		},
-		"mount-scan": {
-			description: `The allocation data is read in one pass, one window ahead of the reader. The window is that of the device, as "blockdev --setra" sets it.`,
-			examples: `  fatkit mount-scan card.img
-  fatkit mount-scan --json card.img | jq '.volumes[].load'`,
-			also: []string{"mount(8)", "blockdev(8)"},
-		},
-		"info": {
-			examples: `  fatkit info card.img`,
 		},
 		"undo": {
 			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused.`,

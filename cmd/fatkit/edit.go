@@ -36,12 +36,14 @@ type edit struct {
 	force  bool
 	dryRun bool
 	undo   undoFlags
+	read   vol.ReadOptions
 }
 
 func editFlagList() []cli.Flag {
 	return append([]cli.Flag{
 		toggle("go on although the volume asks for a check", "force", "f"),
 		toggle("say what would be done, write nothing", "dry-run"),
+		codepageFlag(),
 	}, undoFlagList()...)
 }
 
@@ -72,7 +74,10 @@ func (a *app) newEdit(c *cli.Context) (*edit, error) {
 	}
 	e := &edit{a: a, image: c.Args().First(), paths: c.Args().Tail(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
 	var err error
-	e.undo, err = readUndoFlags(c)
+	if e.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	e.read, err = readOptions(c)
 	return e, err
 }
 
@@ -82,7 +87,7 @@ func (a *app) rm(c *cli.Context) error {
 		return err
 	}
 	return about(e.image, e.run(c.Context, func(t *target, v vol.Filler, d *editDoc) error {
-		if d.Paths, err = t.match(c.Context, e.paths); err != nil {
+		if d.Paths, err = t.match(c.Context, e.paths, e.read); err != nil {
 			return err
 		}
 		res, err := v.Remove(c.Context, vol.RemoveRequest{Paths: d.Paths, Recursive: c.Bool("recursive")})
@@ -95,12 +100,8 @@ func (a *app) rm(c *cli.Context) error {
 }
 
 // match is the paths that patterns stand for.
-func (t *target) match(ctx context.Context, patterns []string) ([]string, error) {
-	d, err := t.volume(t.file)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := t.drv.Read(ctx, d)
+func (t *target) match(ctx context.Context, patterns []string, o vol.ReadOptions) ([]string, error) {
+	tree, err := t.read(ctx, t.file, o)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (e *edit) run(ctx context.Context, change func(*target, vol.Filler, *editDo
 		return err
 	}
 	defer txn.Rollback()
-	v, err := t.openVolume(ctx, e.a, d, e.force, e.dryRun)
+	v, err := t.openVolume(ctx, e.a, d, vol.OpenOptions{Force: e.force, ReadOptions: e.read}, e.dryRun)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ type filling struct {
 // fit makes of a source what a format can hold. What it cannot hold and may not
 // be left out is an error, before anything is written.
 func (a *app) fit(src *source.Source, h vol.Holds, f inFlags) (*filling, error) {
-	l := &filling{a: a, src: src, lost: map[string]bool{}}
+	// The source's own list is changed: what is kept of it moves to its start.
+	l := &filling{a: a, src: src, lost: map[string]bool{}, entries: src.Entries[:0], from: make([]int, 0, len(src.Entries))}
 	at := make([]int, len(src.Entries)) // where each went
 	for i := range src.Entries {
 		e := src.Entries[i]

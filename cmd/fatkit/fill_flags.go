@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/source"
 )
 
@@ -16,6 +17,7 @@ type inFlags struct {
 	rename   bool
 	owner    *[2]uint32
 	contexts *source.Contexts
+	read     vol.ReadOptions
 }
 
 func inFlagList() []cli.Flag {
@@ -24,6 +26,7 @@ func inFlagList() []cli.Flag {
 		toggle("change names that the file system cannot hold, instead of refusing them", "rename"),
 		&cli.StringFlag{Name: "owner", Usage: "`UID:GID` of all that goes in, where the file system has owners", DefaultText: "as the source says"},
 		&cli.StringFlag{Name: "file-contexts", Usage: "label files for SELinux as `FILE` says, in the format of file_contexts(5)"},
+		codepageFlag(),
 	}
 }
 
@@ -37,6 +40,9 @@ func inFlagNames() []string {
 
 func (a *app) readInFlags(c *cli.Context) (f inFlags, err error) {
 	f.rename = c.Bool("rename")
+	if f.read, err = readOptions(c); err != nil {
+		return f, err
+	}
 	if c.IsSet("links") {
 		if f.links, err = oneOf(c, "links", "follow", "skip", "error"); err != nil {
 			return f, err

@@ -44,6 +44,9 @@ func (r *formatRun) readFill(c *cli.Context) (err error) {
 	case f.from != "" && r.drv.Need == nil:
 		return usagef("--from: %s volumes cannot be filled", r.drv.Name)
 	case f.from != "":
+		if err := canRead(r.drv, f.in.read); err != nil {
+			return err
+		}
 		if f.from != "-" && r.undo.keep {
 			return usagef("--keep-undo cannot take back the contents of files, so it does not go with --from")
 		}
@@ -91,7 +94,7 @@ func (r *formatRun) gather() error {
 
 // need is how many clusters the content takes on a planned volume.
 func (r *formatRun) need(p *vol.Plan) (uint64, error) {
-	return r.drv.Need(p, r.opts, r.content.entries)
+	return r.drv.Need(p, r.fill.in.read, r.content.entries)
 }
 
 const (
@@ -174,7 +177,7 @@ func (r *formatRun) enough(p *vol.Plan) error {
 }
 
 // fillIn puts the content on the volume that was made at the range at of f.
-func (r *formatRun) fillIn(f *dev.File, at dev.Range, commit func(*dev.Txn) error) error {
+func (r *formatRun) fillIn(f dev.Device, at dev.Range, commit func(*dev.Txn) error) error {
 	txn := dev.Begin(f)
 	defer txn.Rollback()
 	d, err := region{at: at}.volume(txn)
@@ -185,7 +188,7 @@ func (r *formatRun) fillIn(f *dev.File, at dev.Range, commit func(*dev.Txn) erro
 	if err != nil {
 		return err
 	}
-	v, err := r.drv.Open(r.ctx, d, vol.OpenOptions{Raw: raw, Now: r.opts.Time})
+	v, err := r.drv.Open(r.ctx, d, vol.OpenOptions{Raw: raw, Now: r.opts.Time, ReadOptions: r.fill.in.read})
 	if err != nil {
 		return err
 	}
@@ -203,7 +206,7 @@ func (r *formatRun) fillNew(f *dev.File, at dev.Range) error {
 	if r.content == nil {
 		return nil
 	}
-	return r.fillIn(f, at, func(txn *dev.Txn) error {
+	return r.fillIn(unordered{f}, at, func(txn *dev.Txn) error {
 		_, err := txn.Commit(r.ctx, dev.CommitOptions{})
 		return err
 	})

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
@@ -32,9 +33,10 @@ type infoVolumeDoc struct {
 // fieldDoc is a field of a superblock; the offset counts from the start of the
 // image.
 type fieldDoc struct {
-	Name   string `json:"name"`
-	Offset int64  `json:"offset"`
-	Value  any    `json:"value"`
+	Name    string `json:"name"`
+	Offset  int64  `json:"offset"`
+	Value   any    `json:"value"`
+	Meaning string `json:"meaning,omitempty"`
 }
 
 func (a *app) infoCommand() *cli.Command {
@@ -100,7 +102,7 @@ func describeVolume(im *image, r region) (*infoVolumeDoc, error) {
 	v := &infoVolumeDoc{volumeHead: head(r, info), Note: r.id.Note,
 		SectorSize: info.SectorSize, ClusterSize: info.ClusterSize, Clusters: info.Clusters}
 	for _, f := range info.Fields {
-		v.Fields = append(v.Fields, fieldDoc{f.Name, r.at.Off + f.Offset, f.Value})
+		v.Fields = append(v.Fields, fieldDoc{f.Name, r.at.Off + f.Offset, f.Value, f.Meaning})
 	}
 	return v, nil
 }
@@ -121,12 +123,28 @@ func (a *app) printInfo(d *infoDoc) {
 		if v.Note != "" {
 			a.note("%s: %s", name, printable(v.Note))
 		}
-		for _, f := range v.Fields {
-			at := ""
-			if a.verbose {
-				at = fmt.Sprintf("%12d  ", f.Offset)
-			}
-			a.printf("  %s%-28s %s\n", at, f.Name, printable(fmt.Sprint(f.Value)))
-		}
+		a.printFields(v.Fields)
 	}
 }
+
+// printFields prints one field a line, in columns; with -v where it is, too.
+func (a *app) printFields(fs []fieldDoc) {
+	name, value := 0, 0
+	for _, f := range fs {
+		name = max(name, len(f.Name))
+		if n := len(fmt.Sprint(f.Value)); n <= mostValue {
+			value = max(value, n)
+		}
+	}
+	for _, f := range fs {
+		at := ""
+		if a.verbose {
+			at = fmt.Sprintf("%14d  ", f.Offset)
+		}
+		line := fmt.Sprintf("  %s%-*s  %-*s  %s", at, name, f.Name, value, printable(fmt.Sprint(f.Value)), f.Meaning)
+		a.printf("%s\n", strings.TrimRight(line, " "))
+	}
+}
+
+// mostValue is how wide the column of values gets; longer ones go beyond it.
+const mostValue = 20

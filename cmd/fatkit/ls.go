@@ -63,6 +63,7 @@ func (a *app) lsCommand() *cli.Command {
 			toggle("with kind, mode, owner where there is one, size and time", "l", "long"),
 			toggle("with all that is in directories, by whole paths", "R", "recursive"),
 			toggle("with --json: where each file is", "extents"),
+			codepageFlag(),
 		},
 		Action: a.ls,
 	}
@@ -76,7 +77,11 @@ func (a *app) ls(c *cli.Context) error {
 		return usagef("--extents goes with --json; \"fatkit map\" prints them")
 	}
 	image := c.Args().First()
-	r, err := a.openTree(c.Context, image)
+	o, err := readOptions(c)
+	if err != nil {
+		return err
+	}
+	r, err := a.openTree(c.Context, image, o)
 	if err != nil {
 		return err
 	}

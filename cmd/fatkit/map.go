@@ -35,6 +35,7 @@ func (a *app) mapCommand() *cli.Command {
 			&cli.StringFlag{Name: "png", Usage: "draw the map of the volume into `FILE`, as PNG"},
 			&cli.StringFlag{Name: "show", Usage: "tell the file `PATH` apart in the map of the volume"},
 			&cli.IntFlag{Name: "rows", Value: 16, Usage: "draw `N` lines in the terminal"},
+			codepageFlag(),
 		},
 		Action: a.mapImage,
 	}
@@ -54,7 +55,11 @@ func (a *app) mapImage(c *cli.Context) (err error) {
 		return usagef("--rows wants a number from 1 to %d", mostRows)
 	}
 	image := c.Args().First()
-	if m.r, err = a.openTree(c.Context, image); err != nil {
+	o, err := readOptions(c)
+	if err != nil {
+		return err
+	}
+	if m.r, err = a.openTree(c.Context, image, o); err != nil {
 		return err
 	}
 	defer func() { err = about(image, errors.Join(err, m.r.Close())) }()

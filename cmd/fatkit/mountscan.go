@@ -36,6 +36,7 @@ type scanVolumeDoc struct {
 	Load        *loadDoc    `json:"load,omitempty"`
 
 	clusterSize int
+	fields      []vol.Field // what else a mount would find, for people
 }
 
 type reasonDoc struct {
@@ -152,7 +153,7 @@ func (a *app) scanVolume(ctx context.Context, im *image, r region, o vol.ScanOpt
 
 func newScanVolume(r region, s *vol.Scan) *scanVolumeDoc {
 	v := &scanVolumeDoc{volumeHead: head(r, s.Info), Mountable: s.Mountable, Dirty: s.Dirty, Reasons: []reasonDoc{},
-		Clusters: s.Clusters, clusterSize: s.ClusterSize,
+		Clusters: s.Clusters, clusterSize: s.ClusterSize, fields: s.Fields,
 		Load: &loadDoc{Bytes: s.Load.Bytes, Reads: s.Load.Reads, Readahead: s.Load.Readahead}}
 	for _, reason := range s.Reasons {
 		v.Reasons = append(v.Reasons, reasonDoc(reason))
@@ -207,6 +208,9 @@ func (a *app) printScanVolume(name string, v *scanVolumeDoc) {
 			plural(*v.Extents, "extent", "extents"), humanize.IBytes(*v.LargestFree*uint64(max(v.clusterSize, 0))))
 	}
 	if a.verbose {
+		for _, f := range v.fields {
+			a.printf("  %-28s %s\n", f.Name, printable(fmt.Sprint(f.Value)))
+		}
 		a.printf("%s: %s in %s, %s ahead, %.3f s\n", name, humanize.IBytes(uint64(v.Load.Bytes)),
 			plural(uint64(v.Load.Reads), "read", "reads"), humanize.IBytes(uint64(max(v.Load.Readahead, 0))), v.Load.Seconds)
 	}

@@ -200,7 +200,7 @@ func (r *preallocRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer txn.Rollback()
-	v, err := t.openVolume(ctx, r.a, d, r.force, r.dryRun)
+	v, err := t.openVolume(ctx, r.a, d, vol.OpenOptions{Force: r.force}, r.dryRun)
 	if err != nil {
 		return err
 	}
@@ -225,12 +225,12 @@ func (r *preallocRun) run(ctx context.Context) (err error) {
 
 // openVolume opens the volume on d, a transaction. What free clusters hold goes
 // around it, straight to the image, unless nothing is to be written at all.
-func (t *target) openVolume(ctx context.Context, a *app, d dev.Device, force, dry bool) (vol.Volume, error) {
+func (t *target) openVolume(ctx context.Context, a *app, d dev.Device, o vol.OpenOptions, dry bool) (vol.Volume, error) {
 	now, err := a.clock()
 	if err != nil {
 		return nil, err
 	}
-	o := vol.OpenOptions{Force: force, Now: now}
+	o.Now = now
 	if !dry {
 		if o.Raw, err = t.volume(t.file); err != nil {
 			return nil, err

@@ -3,9 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -20,19 +21,19 @@ type reading struct {
 
 // openTree opens an image for reading its files. A volume that asks for a check
 // is read as far as it can be, and the user is told.
-func (a *app) openTree(ctx context.Context, arg string) (*reading, error) {
+func (a *app) openTree(ctx context.Context, arg string, o vol.ReadOptions) (*reading, error) {
 	im, err := a.open(arg, dev.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.readTree(ctx, im)
+	r, err := a.readTree(ctx, im, o)
 	if err != nil {
 		return nil, about(arg, errors.Join(err, im.Close()))
 	}
 	return r, nil
 }
 
-func (a *app) readTree(ctx context.Context, im *image) (*reading, error) {
+func (a *app) readTree(ctx context.Context, im *image, o vol.ReadOptions) (*reading, error) {
 	if j, err := a.journal(im, ""); err == nil {
 		a.reportUndo(im, j)
 	}
@@ -40,15 +41,47 @@ func (a *app) readTree(ctx context.Context, im *image) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := r.volume(im.file)
-	if err != nil {
-		return nil, err
-	}
-	t, err := r.drv.Read(ctx, d)
+	t, err := r.read(ctx, im.file, o)
 	if err != nil {
 		return nil, err
 	}
 	return &reading{im, r, t}, nil
+}
+
+// read opens the volume in r for reading its files.
+func (r region) read(ctx context.Context, f *dev.File, o vol.ReadOptions) (vol.Tree, error) {
+	if err := canRead(r.drv, o); err != nil {
+		return nil, err
+	}
+	d, err := r.volume(f)
+	if err != nil {
+		return nil, err
+	}
+	return r.drv.Read(ctx, d, o)
+}
+
+// canRead refuses what a format has no use for.
+func canRead(d *vol.Driver, o vol.ReadOptions) error {
+	switch {
+	case d.Read == nil:
+		return requestf("the files of %s volumes cannot be read", d.Name)
+	case o.Codepage != 0 && !d.Holds.Codepages:
+		return usagef("--codepage is for FAT: names on %s are Unicode", d.Name)
+	}
+	return nil
+}
+
+// codepageFlag is for every command that has to do with names.
+func codepageFlag() cli.Flag {
+	return &cli.IntFlag{Name: "codepage", Usage: "`NUMBER` of the code page of short names on FAT, such as 850 or 866", DefaultText: "437, and short names in ASCII alone"}
+}
+
+func readOptions(c *cli.Context) (o vol.ReadOptions, err error) {
+	o.Codepage = c.Int("codepage")
+	if c.IsSet("codepage") && o.Codepage <= 0 {
+		return o, usagef("--codepage wants a number such as 850")
+	}
+	return o, nil
 }
 
 // insides are the parts of IMAGE::PATH, as mtools and copy spell a place inside
@@ -102,9 +135,4 @@ func (a *app) unreadable(image string, err error) {
 	_, code := classify(err)
 	a.code |= code
 	a.tell("fatkit: %s: %s\n", printable(image), printable(explainError(err)))
-}
-
-// notADirectory is the error for a file where a directory is wanted.
-func notADirectory(path string) error {
-	return fmt.Errorf("%w: %s is not a directory", vol.ErrRequest, path)
 }

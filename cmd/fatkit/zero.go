@@ -157,7 +157,7 @@ func (r *zeroRun) runFiles(ctx context.Context) (err error) {
 		return err
 	}
 	defer txn.Rollback()
-	v, err := t.openVolume(ctx, r.a, d, r.force, r.dryRun)
+	v, err := t.openVolume(ctx, r.a, d, vol.OpenOptions{Force: r.force}, r.dryRun)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
+// Ramp is a pattern that goes up every 100 bytes, by so much; of 0 it is zeros.
+type Ramp byte
+
+func (k Ramp) Fill(p []byte, off int64) {
+	for i := range p {
+		p[i] = byte((off + int64(i)) / 100 * int64(k))
+	}
+}
+
 // modelDevice checks d, which is all zeros, against a []byte by random
 // operations.
 func modelDevice(t *rapid.T, d Device) {
@@ -38,6 +47,13 @@ func modelDevice(t *rapid.T, d Device) {
 				t.Fatalf("write: %d, %v", n, err)
 			}
 			copy(model[r.Off:], p)
+		},
+		"pattern": func(t *rapid.T) {
+			r := ranges.Draw(t, "pattern")
+			if err := WritePattern(d, r, Ramp(3)); err != nil {
+				t.Fatal(err)
+			}
+			Ramp(3).Fill(model[r.Off:r.End()], r.Off)
 		},
 		"zero": zero("zero", d.Zero),
 		"keep": zero("keep", func(r Range) error { return ZeroKeep(d, r) }),

@@ -10,13 +10,13 @@ import (
 const DefaultStaged = 64 << 20
 
 // Txn is a Device over a Device: writes are staged, in pages of 4 KiB and in
-// ranges of zeros, and reach the base when they are committed or not at all.
+// ranges of zeros or of a Pattern, and reach the base when they are committed or not at all.
 // What is read through it is the staged state.
 //
-// Each page and each staged range of zeros is in one of three states: as in
-// the base, a page of its own, or zeros. The first write to a part of a page
-// reads the base once, the write of a whole page never does; a Zero of any
-// length costs the memory of one span.
+// Each page is in one of four states: as in the base, a page of its own, zeros,
+// or what a pattern gives. The first write to a part of a page reads the base
+// once, the write of a whole page never does; a Zero or WritePattern of any length
+// costs the memory of one span.
 //
 // Sync on a Txn is a barrier: it ends an epoch, and Commit makes each epoch
 // durable before it writes the next. A page belongs to the epoch of its last
@@ -38,7 +38,7 @@ type Txn struct {
 
 	mu      sync.RWMutex
 	pages   map[int64]staged
-	spans   spanSet // the staged pages and zeros in order
+	spans   spanSet // the staged pages, zeros and patterns in order
 	arena   arena
 	epoch   uint32
 	touched bool // something was staged in this epoch
@@ -155,9 +155,12 @@ func (t *Txn) readSpans(p []byte, off int64) error {
 		default:
 			n = int(min(int64(n), r.End()-off))
 			c = t.spans.next(c)
-			if sp.zero {
+			switch {
+			case sp.zero:
 				clear(p[:n])
-			} else {
+			case sp.pattern != nil:
+				sp.pattern.Fill(p[:n], off)
+			default:
 				err = t.readPages(p[:n], off)
 			}
 		}
@@ -249,9 +252,15 @@ func (t *Txn) newPage(page int64, whole bool) (slot, error) {
 		mem = make([]byte, txnPage)
 	}
 	mem = mem[:t.pageLen(page)]
-	if sp, ok := t.spans.at(page); ok && sp.zero {
+	switch sp, ok := t.spans.at(page); {
+	case ok && sp.zero:
 		clear(mem)
-	} else if _, err = t.base.ReadAt(mem, page*txnPage); err != nil {
+	case ok && sp.pattern != nil:
+		sp.pattern.Fill(mem, page*txnPage)
+	default:
+		_, err = t.base.ReadAt(mem, page*txnPage)
+	}
+	if err != nil {
 		t.arena.release(s)
 		return 0, err
 	}
@@ -269,22 +278,28 @@ func (t *Txn) Zero(r Range) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	first, end := pagesTo(r.Off), r.End()/txnPage
+	return t.stageSpan(r, span{zero: true}, t.zeroParts)
+}
+
+// stageSpan stages the whole pages in r as a span of the kind of sp, and has
+// parts stage what is left of r at its ends, or all of an r without a whole page.
+func (t *Txn) stageSpan(r Range, sp span, parts func(Range) error) error {
+	sp.first, sp.end, sp.epoch = pagesTo(r.Off), r.End()/txnPage, t.epoch
 	if r.End() == t.size {
-		end = pagesTo(t.size)
+		sp.end = pagesTo(t.size)
 	}
-	if first >= end {
-		return t.zeroParts(r)
+	if sp.first >= sp.end {
+		return parts(r)
 	}
-	whole := t.bytes(first, end)
+	whole := t.bytes(sp.first, sp.end)
 	err := errors.Join(
-		t.zeroParts(Range{r.Off, whole.Off - r.Off}),
-		t.zeroParts(Range{whole.End(), r.End() - whole.End()}))
+		parts(Range{r.Off, whole.Off - r.Off}),
+		parts(Range{whole.End(), r.End() - whole.End()}))
 	if err != nil {
 		return err
 	}
-	t.dropPages(first, end)
-	t.spans.put(span{first: first, end: end, zero: true, epoch: t.epoch})
+	t.dropPages(sp.first, sp.end)
+	t.spans.put(sp)
 	t.touched = true
 	return nil
 }
@@ -309,7 +324,7 @@ func (t *Txn) dropPages(first, end int64) {
 	c := t.spans.seek(first)
 	for sp, ok := t.spans.get(c); ok && sp.first < end; sp, ok = t.spans.get(c) {
 		c = t.spans.next(c)
-		if sp.zero {
+		if !sp.pages() {
 			continue
 		}
 		for page := max(first, sp.first); page < min(end, sp.end); page++ {

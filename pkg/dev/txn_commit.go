@@ -171,7 +171,7 @@ func (c *commit) writePages(sp span) error {
 		if err := cancelled(c.ctx, "commit"); err != nil {
 			return err
 		}
-		p, err := c.t.gather(Range{left.Off, min(left.Len, commitBuf)}, c.new)
+		p, err := c.t.gather(sp, Range{left.Off, min(left.Len, commitBuf)}, c.new)
 		if err != nil {
 			return err
 		}
@@ -224,10 +224,14 @@ func (c *commit) progress(n int64) {
 	}
 }
 
-// gather is what r holds from its start on, staged pages all: as much as lies in
-// one piece in the memory of the arena, if that is some, else all of r, copied to
-// buf.
-func (t *Txn) gather(r Range, buf []byte) ([]byte, error) {
+// gather is what r holds from its start on, which lies in sp, pages or a pattern:
+// as much as lies in one piece in the memory of the arena, if that is some, else
+// all of r, copied to buf.
+func (t *Txn) gather(sp span, r Range, buf []byte) ([]byte, error) {
+	if sp.pattern != nil {
+		sp.pattern.Fill(buf[:r.Len], r.Off)
+		return buf[:r.Len], nil
+	}
 	first := t.pages[r.Off/txnPage].slot
 	pages := int((r.Len + txnPage - 1) / txnPage)
 	n := 1

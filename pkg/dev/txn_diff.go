@@ -44,7 +44,7 @@ func (c *commit) diffPiece(sp span, at int64) (end int64, err error) {
 		if sp.zero {
 			c.change(piece)
 		} else {
-			c.changePages(piece.first, piece.end)
+			c.changePages(piece, piece.first, piece.end)
 		}
 		return piece.end, nil
 	}
@@ -78,7 +78,7 @@ func (c *commit) diffHole(sp span) error {
 		if AllZero(now) {
 			return nil
 		}
-		c.changePages(page, page+1)
+		c.changePages(sp, page, page+1)
 		return c.keep(page, nil, now)
 	})
 }
@@ -90,7 +90,7 @@ func (c *commit) diffPages(sp span) error {
 		if bytes.Equal(old, now) {
 			return nil
 		}
-		c.changePages(page, page+1)
+		c.changePages(sp, page, page+1)
 		return c.keep(page, old, now)
 	})
 }
@@ -127,7 +127,7 @@ func (c *commit) oldPage(sp span, page int64) []byte {
 // eachPage calls fn with the contents of every page of sp, at most commitRun.
 func (c *commit) eachPage(sp span, fn func(page int64, now []byte) error) error {
 	for left := c.t.bytes(sp.first, sp.end); left.Len > 0; {
-		now, err := c.t.gather(left, c.new)
+		now, err := c.t.gather(sp, left, c.new)
 		if err != nil {
 			return err
 		}
@@ -155,8 +155,12 @@ func (c *commit) keep(page int64, old, now []byte) error {
 	return c.undo.keep(page*txnPage, old, now)
 }
 
-// changePages plans to write the staged pages [first, end).
-func (c *commit) changePages(first, end int64) {
+// changePages plans to write the staged pages [first, end), which are in sp.
+func (c *commit) changePages(sp span, first, end int64) {
+	if !sp.pages() {
+		c.change(sp.part(first, end))
+		return
+	}
 	for page := first; page < end; page++ {
 		c.change(span{first: page, end: page + 1, epoch: c.t.pages[page].epoch})
 	}

@@ -91,8 +91,7 @@ func (a *arena) fresh() []byte {
 		return make([]byte, slabBytes)
 	}
 	if len(a.chunk) == 0 {
-		a.chunk = make([]byte, chunkBytes)
-		adviseHuge(a.chunk)
+		a.chunk = MakeLarge[byte](chunkBytes)[:chunkBytes]
 	}
 	mem := a.chunk[:slabBytes:slabBytes]
 	a.chunk = a.chunk[slabBytes:]

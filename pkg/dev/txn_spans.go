@@ -7,16 +7,28 @@ import (
 
 // span is a run of staged pages [first, end): either pages with contents of
 // their own, whose epochs are kept page by page, or a range staged to read as
-// zeros, which is one span however long it is.
+// zeros or as a pattern has it, which is one span however long it is.
 type span struct {
 	first, end int64 // page numbers
 	zero       bool
-	epoch      uint32 // of the zeros; 0 for pages
+	pattern    Pattern // nil for zeros and pages
+	epoch      uint32  // of the zeros or the pattern; 0 for pages
+}
+
+// pages reports whether the pages have contents of their own.
+func (s span) pages() bool { return !s.zero && s.pattern == nil }
+
+// part is the pages [first, end) of s.
+func (s span) part(first, end int64) span {
+	s.first, s.end = first, end
+	return s
 }
 
 // joins reports whether s and o are of one kind, so that they can be one span
 // where they touch.
-func (s span) joins(o span) bool { return s.zero == o.zero && s.epoch == o.epoch }
+func (s span) joins(o span) bool {
+	return s.zero == o.zero && s.epoch == o.epoch && s.pattern == o.pattern
+}
 
 // spanBlock is how many spans a block of a spanSet holds at most: small enough
 // that inserting moves little memory, large enough that blocks are few.
@@ -79,10 +91,10 @@ func (s *spanSet) put(n span) {
 			continue
 		}
 		if sp.first < n.first {
-			left = span{sp.first, min(sp.end, n.first), sp.zero, sp.epoch}
+			left = sp.part(sp.first, min(sp.end, n.first))
 		}
 		if sp.end > n.end {
-			right = span{max(sp.first, n.end), sp.end, sp.zero, sp.epoch}
+			right = sp.part(max(sp.first, n.end), sp.end)
 		}
 	}
 	s.replace(from, to, left, n, right)

@@ -13,15 +13,18 @@ func TestSpanSet(t *testing.T) {
 		var s spanSet
 		model := make([]span, pages) // end 0: not in the set
 		for i := range 12_000 {
-			n := span{zero: rnd.IntN(2) == 0}
+			n := span{zero: rnd.IntN(3) == 0}
+			if !n.zero && rnd.IntN(2) == 0 {
+				n.pattern = shifted{by: rnd.Int64N(2)}
+			}
 			n.first = rnd.Int64N(pages)
 			n.end = min(pages, n.first+1+rnd.Int64N([]int64{1, 1, 1, 30, 6000}[rnd.IntN(4+i%400/399)]))
-			if n.zero {
+			if !n.pages() {
 				n.epoch = uint32(rnd.IntN(3))
 			}
 			s.put(n)
 			for page := n.first; page < n.end; page++ {
-				model[page] = span{page, page + 1, n.zero, n.epoch}
+				model[page] = n.part(page, page+1)
 			}
 			if i%1000 == 999 {
 				checkSpans(t, &s, model)
@@ -44,7 +47,7 @@ func checkSpans(t *testing.T, s *spanSet, model []span) {
 			t.Fatalf("span %v after %v", sp, last)
 		}
 		for page := sp.first; page < sp.end; page++ {
-			seen[page] = span{page, page + 1, sp.zero, sp.epoch}
+			seen[page] = sp.part(page, page+1)
 			if at, ok := s.at(page); !ok || at != sp {
 				t.Fatalf("page %d is in %v, not in %v", page, at, sp)
 			}

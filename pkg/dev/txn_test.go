@@ -129,6 +129,14 @@ func TestTxnModel(t *testing.T) {
 				}
 				copy(model[r.Off:], p)
 			},
+			"pattern": func(t *rapid.T) {
+				r := span()
+				k := dev.Ramp(rapid.IntRange(0, 2).Draw(t, "ramp"))
+				if err := dev.WritePattern(txn, r, k); err != nil {
+					t.Fatal(err)
+				}
+				k.Fill(model[r.Off:r.End()], r.Off)
+			},
 			"zero": func(t *rapid.T) {
 				r := span()
 				if err := txn.Zero(r); err != nil {

@@ -2,6 +2,7 @@ package exfat
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
@@ -202,7 +203,7 @@ func specialInjuries() []injury {
 			return spot{path: "/", off: e}
 		}}
 	}
-	return append(append(labelInjuries(), rootMarkInjuries()...), []injury{
+	return append(slices.Concat(labelInjuries(), rootMarkInjuries(), upcaseInjuries()), []injury{
 		{slug: "bitmap-none", name: "entry is gone", hit: func(l *lab) spot {
 			l.put(l.special(0x81), 0x01)
 			return spot{path: "/"}

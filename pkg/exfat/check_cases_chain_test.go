@@ -127,6 +127,22 @@ func lengthInjuries() []injury {
 			l.redo("/LAST.BIN", lengths(cl(l, 3), cl(l, 3)))
 			return spot{path: "/LAST.BIN"}
 		}, gone: []string{"/LAST.BIN"}, then: grown("/LAST.BIN", 2)},
+		{slug: "length-exceeds-clusters", name: "directory leaves the heap", fix: fixTruncate, hit: func(l *lab) spot {
+			l.dir("/WIDE", l.run(2), noFat)
+			l.file("/WIDE/F.DAT", l.run(2), 0)
+			l.run(2) // free, and no part of it
+			l.redo("/WIDE", lengths(cl(l, uint64(l.n)), cl(l, uint64(l.n))))
+			return spot{path: "/WIDE"}
+		}, then: func(l *lab, _ *reader) {
+			if n := l.node("/WIDE"); n.length != cl(l, 2) || n.valid != n.length {
+				l.t.Errorf("WIDE is %+v", n)
+			}
+		}},
+		{slug: "length-exceeds-clusters", name: "file leaves the heap", fix: fixTruncate, hit: func(l *lab) spot {
+			l.file("/WIDE.BIN", l.run(2), noFat)
+			l.redo("/WIDE.BIN", lengths(1<<60, 1<<60))
+			return spot{path: "/WIDE.BIN"}
+		}, gone: []string{"/WIDE.BIN"}, then: grown("/WIDE.BIN", 2)},
 		{slug: "length-exceeds-clusters", name: "scattered", fix: fixRejoin, hit: func(l *lab) spot {
 			l.setFAT(l.cells(long)[1], 0xFFFFFFFF)
 			return spot{path: long}
@@ -213,6 +229,26 @@ func linkInjuries() []injury {
 		l.setFAT(l.cells("/SUB/LEAF.TXT")[0], l.cells("/BIG.BIN")[7])
 		return spot{path: "/SUB/LEAF.TXT", cluster: l.cells("/BIG.BIN")[7]}
 	}
+	// A directory that leads to what is no directory has nothing left but its entry.
+	onFile := func(fix string, then func(l *lab, now *reader)) injury {
+		return injury{slug: "cross-linked", name: "directory on a file", fix: fix, hit: func(l *lab) spot {
+			start := l.node("/BIG.BIN").start
+			l.redo("/SUB/DEEP", func(b []byte) { put32(b[52:], start) })
+			return spot{path: "/SUB/DEEP", cluster: start}
+		}, also: []string{"lost-clusters"}, gone: []string{"/SUB/DEEP/"}, then: func(l *lab, now *reader) {
+			if _, ok := now.files()["/SUB/DEEP/"]; !ok {
+				l.t.Error("DEEP is no directory any more")
+			}
+			then(l, now)
+		}}
+	}
+	ofFile := func(fix string, then func(l *lab, now *reader)) injury {
+		return injury{slug: "vendor-clusters", name: "of a file", fix: fix, hit: func(l *lab) spot {
+			start := l.node("/BIG.BIN").start
+			l.redo("/SUB/V.DAT", func(b []byte) { put32(b[128+20:], start) })
+			return spot{path: "/SUB/V.DAT"}
+		}, also: []string{"lost-clusters"}, then: then}
+	}
 	return append(twiceInjuries(), []injury{
 		{slug: "cross-linked", name: "two files", fix: fixRejoin, hit: meet},
 		{slug: "cross-linked", name: "two files", fix: fixCopy, hit: meet, gone: []string{"/SUB/LEAF.TXT"}, then: func(l *lab, now *reader) {
@@ -254,11 +290,16 @@ func linkInjuries() []injury {
 			l.redo("/SUB/DEEP", func(b []byte) { put32(b[52:], start) })
 			return spot{path: "/SUB/DEEP", cluster: start}
 		}, also: []string{"lost-clusters"}},
-		{slug: "cross-linked", name: "directory on a file", fix: fixRemove, hit: func(l *lab) spot {
-			start := l.node("/BIG.BIN").start
-			l.redo("/SUB/DEEP", func(b []byte) { put32(b[52:], start) })
-			return spot{path: "/SUB/DEEP", cluster: start}
-		}, also: []string{"lost-clusters"}, gone: []string{"/SUB/DEEP/"}},
+		onFile(fixTruncate, func(l *lab, now *reader) {
+			if n := l.node("/SUB/DEEP"); n.start != 0 || n.length != 0 {
+				l.t.Errorf("DEEP is %+v", n)
+			}
+		}),
+		onFile(fixCopy, func(l *lab, now *reader) {
+			if n := l.node("/SUB/DEEP"); n.length != uint64(l.cluster) || len(l.cells("/SUB/DEEP")) != 1 || len(l.list(n)) != 0 {
+				l.t.Errorf("DEEP is %+v", n)
+			}
+		}),
 		{slug: "cross-linked", name: "directory runs into a file", fix: fixTruncate, hit: func(l *lab) spot {
 			one := l.node("/SUB/LEAF.TXT").start
 			l.setFAT(l.cells("/MANY")[2], one+2)
@@ -270,16 +311,27 @@ func linkInjuries() []injury {
 			l.setFAT(l.cells("/SUB/DEEP/X.BIN")[1], big[8])
 			return spot{path: "/SUB/LEAF.TXT", cluster: big[7]}
 		}, also: []string{"lost-clusters"}, gone: []string{"/SUB/LEAF.TXT", "/SUB/DEEP/X.BIN"}},
-		{slug: "vendor-clusters", name: "invalid", hit: func(l *lab) spot {
+		{slug: "vendor-clusters", name: "invalid", fix: fixRemove, hit: func(l *lab) spot {
 			l.redo("/SUB/V.DAT", func(b []byte) { put32(b[128+20:], l.last()+5) })
 			return spot{path: "/SUB/V.DAT"}
 		}, also: []string{"lost-clusters"}},
-		{slug: "vendor-clusters", name: "of a file", hit: func(l *lab) spot {
-			start := l.node("/BIG.BIN").start
-			l.redo("/SUB/V.DAT", func(b []byte) { put32(b[128+20:], start) })
-			return spot{path: "/SUB/V.DAT"}
-		}, also: []string{"lost-clusters"}},
-		{slug: "vendor-clusters", name: "0 bytes", hit: func(l *lab) spot {
+		ofFile(fixRemove, func(l *lab, _ *reader) {
+			if n := l.node("/SUB/V.DAT"); len(n.slots) != 4 {
+				l.t.Errorf("V.DAT has %d slots", len(n.slots))
+			}
+		}),
+		ofFile(fixCopy, func(l *lab, _ *reader) {
+			cs, err := l.chain(l.get32(l.node("/SUB/V.DAT").slots[4] + 20))
+			if err != nil || len(cs) != 2 {
+				l.t.Fatalf("the vendor has %d clusters, %v", len(cs), err)
+			}
+			for i, c := range cs {
+				if string(l.read(l.offset(c), l.cluster)) != l.known["/BIG.BIN"][i*int(l.cluster):(i+1)*int(l.cluster)] {
+					l.t.Errorf("the vendor's cluster %d holds something else", i)
+				}
+			}
+		}),
+		{slug: "vendor-clusters", name: "0 bytes", fix: fixRemove, hit: func(l *lab) spot {
 			l.redo("/SUB/V.DAT", func(b []byte) { put64(b[128+24:], 0) })
 			return spot{path: "/SUB/V.DAT"}
 		}, also: []string{"lost-clusters"}},

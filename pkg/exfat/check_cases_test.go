@@ -160,32 +160,14 @@ func (s spot) fits(l vol.Location) bool {
 	return (s.path == "" || s.path == l.Path) && (s.cluster == 0 || s.cluster == l.Cluster) && (s.off == 0 || s.off == l.Range.Off)
 }
 
-func line(o vol.Outcome) string {
-	s := strings.Join([]string{o.Code, o.Slug, o.Severity.String(), o.Loc.Path, o.Message()}, " ")
-	if o.Repaired != nil {
-		s += " -> " + o.Repaired.Name
-	}
-	return s
-}
+func line(o vol.Outcome) string { return voltest.Line(o) }
 
 func report(t testing.TB, res *vol.Result) {
 	t.Helper()
-	for _, o := range res.Outcomes {
-		t.Log(line(o))
-	}
+	voltest.Log(t, res)
 }
 
-// choose is -y, but takes the repair fix for slug where it is offered.
-func choose(slug, fix string) vol.Decider {
-	return func(f *vol.Finding) int {
-		if f.Slug == slug && fix != "" {
-			if i := slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Name == fix }); i >= 0 {
-				return i
-			}
-		}
-		return voltest.Always(f)
-	}
-}
+func choose(slug, fix string) vol.Decider { return voltest.Choose(slug, fix) }
 
 // TestInjuryRepaired chooses the repair that each injury is for: after one run
 // there is nothing left that can be mended, files that were not hit hold what
@@ -310,8 +292,14 @@ func TestInjuryLossless(t *testing.T) {
 // fsckAll is -y, which must leave a volume that is clean.
 func fsckAll(t testing.TB, m *dev.Mem) *vol.Result {
 	t.Helper()
+	return fsckWith(t, m, voltest.Always)
+}
+
+// fsckWith is fsckAll with another decider.
+func fsckWith(t testing.TB, m *dev.Mem, decide vol.Decider) *vol.Result {
+	t.Helper()
 	tx := dev.Begin(m)
-	res := fsck(t, tx, voltest.Always)
+	res := fsck(t, tx, decide)
 	if res.Unproven != nil {
 		report(t, res)
 		t.Fatalf("unproven: %v", res.Unproven)

@@ -88,11 +88,17 @@ func rootMarkInjuries() []injury {
 		marks("after-end", "label and bitmap as end", []byte{0x83, 0x81}, "bitmap-none"),
 		marks("bitmap-none", "all as end", []byte{0x83, 0x81, 0x82}, "after-end", "upcase-none", "lost-clusters"),
 		marks("bitmap-none", "tables as end", []byte{0x81, 0x82}, "after-end", "upcase-none", "lost-clusters"),
-		{slug: "unknown-critical", name: "label as 80", hit: func(l *lab) spot {
+		{slug: "entry-type", name: "label as 80", hit: func(l *lab) spot {
 			off := l.special(0x83)
 			l.put(off, 0x80)
 			return spot{path: "/", off: off}
-		}},
+		}, then: label.then},
+		{slug: "label-twice", name: "and one as 80", also: []string{"unknown-critical"}, hit: func(l *lab) spot {
+			e := l.read(l.special(0x83), 32)
+			off := l.append(l.rootNode(), e)
+			l.put(l.append(l.rootNode(), e), 0x80)
+			return spot{path: "/", off: off}
+		}, then: label.then},
 	}
 }
 

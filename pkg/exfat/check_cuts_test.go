@@ -45,20 +45,50 @@ func TestRepairCuts(t *testing.T) {
 		t.Run(d.title(), func(t *testing.T) {
 			hurt := l.clone(t)
 			d.hit(hurt)
-			c := devtest.Case{Max: 24, Image: func() dev.Device { return copied(t, hurt.m) }, Change: func(on dev.Device, j dev.Journal) error {
-				txn := dev.Begin(on)
-				res, err := vol.Fsck(context.Background(), txn, Driver(), vol.CheckOptions{Workers: 1}, choose(d.slug, d.fix), nil)
-				if err != nil {
-					return err
-				}
-				if !mendedBy(res, d) || res.Unproven != nil {
-					return errors.Join(errors.New("not repaired"), res.Unproven)
-				}
-				_, err = txn.Commit(context.Background(), dev.CommitOptions{Undo: j})
-				return err
-			}}
-			devtest.Matrix(t, c)
-			devtest.FaultMatrix(t, c)
+			hurt.cuts(t, choose(d.slug, d.fix), func(res *vol.Result) bool { return mendedBy(res, d) })
 		})
 	}
+}
+
+// cuts holds a repair of a damaged lab against the matrices.
+func (l *lab) cuts(t *testing.T, decide vol.Decider, mended func(*vol.Result) bool) {
+	t.Helper()
+	c := devtest.Case{Max: 24, Image: func() dev.Device { return copied(t, l.m) }, Change: func(on dev.Device, j dev.Journal) error {
+		txn := dev.Begin(on)
+		res, err := vol.Fsck(context.Background(), txn, Driver(), vol.CheckOptions{Workers: 1}, decide, nil)
+		if err != nil {
+			return err
+		}
+		if !mended(res) || res.Unproven != nil {
+			return errors.Join(errors.New("not repaired"), res.Unproven)
+		}
+		_, err = txn.Commit(context.Background(), dev.CommitOptions{Undo: j})
+		return err
+	}}
+	devtest.Matrix(t, c)
+	devtest.FaultMatrix(t, c)
+}
+
+// TestCopyCuts is TestRepairCuts for double claims of directories and of parts of
+// files.
+func TestCopyCuts(t *testing.T) {
+	base := newLab(t, "512")
+	for name, c := range copyCases() {
+		t.Run(name, func(t *testing.T) {
+			l := base.clone(t)
+			c.hit(l)
+			l.count()
+			l.cuts(t, choose("cross-linked", c.fix), func(res *vol.Result) bool { return res.Repaired && !res.Left(vol.SevError) })
+		})
+	}
+}
+
+// TestRescueCuts is TestRepairCuts for a rescue of chains and runs.
+func TestRescueCuts(t *testing.T) {
+	l := newLab(t, "512")
+	l.forget("/A rather long name with ä.bin")
+	l.forget("/SUB/DEEP/X.BIN")
+	l.forget("/HELLO.TXT")
+	l.count()
+	l.cuts(t, choose("lost-clusters", fixRescue), func(res *vol.Result) bool { return res.Repaired && !res.Left(vol.SevError) })
 }

@@ -17,7 +17,7 @@ func (c *checker) checkFlags(_ context.Context, r *vol.Report) error {
 		return err
 	}
 	boot := bootSector(b[:])
-	if got, want := b[offPercentInUse], c.percent(); got != want && got != percentUnknown {
+	if got, want := b[offPercentInUse], c.g.percent(c.stats.Free); got != want && got != percentUnknown {
 		r.Found(c.cat.Found("percent-in-use", vol.At(offPercentInUse, 1), vol.GotWant(got, want)),
 			vol.Always(func() error { return c.patch(offPercentInUse, 1, func(b []byte) { b[0] = want }) }))
 	}
@@ -38,11 +38,4 @@ func (c *checker) checkFlags(_ context.Context, r *vol.Report) error {
 		r.Found(c.cat.Found(f.slug, vol.At(offVolumeFlags, 2)), fix)
 	}
 	return nil
-}
-
-// percent is the percentage of clusters that the bitmap has as used, rounded
-// down, [exFAT] §3.1.18.
-func (c *checker) percent() byte {
-	used := uint64(c.g.Clusters) - c.stats.Free
-	return byte(used * 100 / uint64(c.g.Clusters))
 }

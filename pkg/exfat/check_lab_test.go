@@ -445,9 +445,17 @@ func (l *lab) dropVendors(n node) {
 	}
 	for _, p := range n.slots[keep:] {
 		e := l.read(p, 32)
-		if e[0]&0xE0 == 0xE0 && e[0] != 0xE0 && e[1]&3 == 3 {
-			for k := range uint32(l.need(binary.LittleEndian.Uint64(e[24:]))) {
-				l.bit(binary.LittleEndian.Uint32(e[20:])+k, false)
+		if e[0]&0xE0 == 0xE0 && e[0] != 0xE0 && e[1]&1 == 1 {
+			start := binary.LittleEndian.Uint32(e[20:])
+			cs := []uint32{start}
+			if e[1]&noFat == 0 {
+				cs, _ = l.chain(start)
+			}
+			for k := uint32(1); e[1]&noFat != 0 && k < uint32(l.need(binary.LittleEndian.Uint64(e[24:]))); k++ {
+				cs = append(cs, start+k)
+			}
+			for _, c := range cs {
+				l.bit(c, false)
 			}
 		}
 		l.put(p, e[0]&0x7F)

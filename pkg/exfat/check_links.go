@@ -59,112 +59,59 @@ func (c *checker) reportTwice(r *vol.Report, t *twiceDir) error {
 // reportShared reports a stream that ran into clusters of another.
 func (c *checker) reportShared(r *vol.Report, f *streamFault) error {
 	loc := c.streamLoc(&f.stream, f.stop)
+	copied, err := c.canCopy(f)
+	if err != nil {
+		return err
+	}
 	if f.kind == ofVendor {
-		r.Found(c.cat.Found("vendor-clusters", loc, vol.Detail("cluster %d belongs to another", f.stop)),
-			c.ofSettled(&f.stream, c.dropVendor(&f.stream)))
+		c.reportVendor(r, f, loc, copied)
 		return nil
 	}
-	var offers []string
+	stray, err := c.isStray(f)
+	if err != nil {
+		return err
+	}
 	run, err := c.lost.match(f)
 	if err != nil {
 		return err
 	}
+	var offers []string
 	if len(run) > 0 {
-		offers = append(offers, fixRejoin)
+		offers = []string{fixRejoin}
 	}
-	tail := f.need - min(f.need, f.n)
-	copied, err := c.canCopy(f, tail)
-	if err != nil {
-		return err
-	}
-	if copied {
+	switch {
+	case copied && stray:
 		offers = append(offers, fixCopy)
+	case copied: // what it holds now may be its own
+		offers = append([]string{fixCopy}, offers...)
 	}
-	if f.isDir && f.n == 0 {
-		offers = append(offers, fixRemove)
-	} else {
-		offers = append(offers, fixTruncate)
-	}
-	fd := c.cat.Found("cross-linked", loc, vol.Offer(offers...), vol.Detail("from its cluster %d on it shares clusters with another", f.n+1))
+	fd := c.cat.Found("cross-linked", loc, vol.Offer(append(offers, fixTruncate)...), vol.Detail("from its cluster %d on it shares clusters with another", f.n+1))
 	fd.Loc.Range = c.g.ClusterRange(f.stop, 1)
 	r.Found(fd, c.ofSettled(&f.stream, func(ctx context.Context, rep vol.Repair) error {
 		switch rep.Name {
 		case fixRejoin:
 			return c.rejoin(f, run)
 		case fixCopy:
-			return c.copyTail(ctx, f, tail)
-		case fixRemove:
-			return c.removeSlots(f.ref.dir, f.ref.slot, f.ref.n)
+			return c.copyTail(ctx, f)
 		}
 		return c.cutStream(&f.stream, f.n, f.last)
 	}))
 	return nil
 }
 
-// canCopy reports whether the shared clusters of a file can be copied: all are
-// in the heap, the file's own claim is not refuted by the bitmap, and there is
-// room.
-func (c *checker) canCopy(f *streamFault, tail uint32) (bool, error) {
-	if f.isDir || tail == 0 || f.need > c.g.Clusters || uint64(tail) > c.stats.Free {
-		return false, nil
+// reportVendor reports a vendor allocation that ran into clusters of another.
+func (c *checker) reportVendor(r *vol.Report, f *streamFault, loc vol.Location, copied bool) {
+	offers := []string{fixRemove}
+	if copied {
+		offers = []string{fixCopy, fixRemove}
 	}
-	return c.walk.plausible(&f.stream)
-}
-
-// copyTail gives a file clusters of its own for those it shares.
-func (c *checker) copyTail(ctx context.Context, f *streamFault, tail uint32) error {
-	es, err := c.takeRoom(tail)
-	if err != nil {
-		return err
-	}
-	buf := make([]byte, c.g.ClusterSize)
-	from := f.stop
-	for _, e := range es {
-		for i := uint32(0); i < e.Len; i++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if !c.g.Valid(from) {
-				return vol.ErrNotNow
-			}
-			if _, err := c.d.ReadAt(buf, c.g.ClusterOff(from)); err != nil {
-				return err
-			}
-			if _, err := c.d.WriteAt(buf, c.g.ClusterOff(e.Start+i)); err != nil {
-				return err
-			}
-			if from, err = c.after(f, from); err != nil {
-				return err
-			}
+	fd := c.cat.Found("vendor-clusters", loc, vol.Offer(offers...), vol.Detail("cluster %d belongs to another", f.stop))
+	r.Found(fd, c.ofSettled(&f.stream, func(ctx context.Context, rep vol.Repair) error {
+		if rep.Name == fixCopy {
+			return c.copyTail(ctx, f)
 		}
-	}
-	return c.giveExtents(f, es)
-}
-
-// after is the cluster that follows in a stream.
-func (c *checker) after(f *streamFault, cl uint32) (uint32, error) {
-	if f.noFat {
-		return cl + 1, nil
-	}
-	return c.tab.get(cl)
-}
-
-// giveExtents makes es the rest of a stream behind its sound clusters, and
-// marks them as used.
-func (c *checker) giveExtents(f *streamFault, es []space.Extent) error {
-	for _, e := range es {
-		if err := c.bits.mark(e, true); err != nil {
-			return err
-		}
-	}
-	all := append(append([]space.Extent{}, f.extents...), es...)
-	if err := c.tab.link(all); err != nil {
-		return err
-	}
-	return c.editStream(&f.stream, func(e entry) {
-		e.put32(offFirstCluster, all[0].Start)
-		e[offSecFlags] &^= secNoFatChain
-	})
+		return c.dropVendor(&f.stream)(ctx, rep)
+	}))
 }
 
 // takeRoom finds n clusters that are marked as free and that nothing claims, the

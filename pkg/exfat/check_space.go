@@ -3,6 +3,7 @@ package exfat
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -14,6 +15,8 @@ import (
 func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
 	if c.sup.upcase.why != "" {
 		c.reportUpcase(r)
+	} else if c.sup.upcase.short {
+		c.reportShort(r)
 	}
 	if c.missed.clusters > 0 {
 		c.reportRuns(r, "bitmap-free", &c.missed, func(ctx context.Context, _ vol.Repair) error {
@@ -26,7 +29,7 @@ func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
 	if lost := c.lost.left(); lost.clusters > 0 {
 		c.reportRuns(r, "lost-clusters", &lost, func(ctx context.Context, rep vol.Repair) error {
 			if rep.Name == fixRescue {
-				return c.rescue(ctx, lost.runs)
+				return c.rescue(ctx)
 			}
 			if lost.all() {
 				return c.markAll(lost.runs, false)
@@ -166,24 +169,52 @@ func (c *checker) upcaseFields(table []byte, first uint32) error {
 	})
 }
 
-// restoreUpcase writes the standard table where the table was, or into free
-// clusters where that place is too small.
-func (c *checker) restoreUpcase() error {
-	need, _ := c.g.ClustersFor(standardBytes)
+// reportShort reports an up-case table that is not for all characters.
+func (c *checker) reportShort(r *vol.Report) {
+	stored, how := c.sup.upcase.stored, fixSet
+	if stored == nil {
+		how = fixRestore // the names were made with the standard table
+	}
+	r.Found(c.cat.Found("upcase-short", c.slotLoc(c.sup.upcaseSlot), vol.Offer(how)), vol.Always(func() error {
+		if how == fixSet {
+			return c.putUpcase(completed(stored, c.upcase.entries))
+		}
+		return c.restoreUpcase()
+	}))
+}
+
+// completed is a stored table of so many entries with a run of the others, which
+// stay as they are. The last character alone is no run: see parseUpcase.
+func completed(stored []byte, entries int) []byte {
+	b := binary.LittleEndian.AppendUint16(bytes.Clone(stored), identityRun)
+	if n := upcaseUnits - entries; n > 1 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(n))
+	}
+	return b
+}
+
+// restoreUpcase writes the standard table.
+func (c *checker) restoreUpcase() error { return c.putUpcase(standardUpcase()) }
+
+// putUpcase writes a table where the table was, or into free clusters where that
+// place is too small.
+func (c *checker) putUpcase(table []byte) error {
+	need, _ := c.g.ClustersFor(uint64(len(table)))
 	es, rest := splitExtents(c.sup.upcase.extents, need)
 	if space.Units(es) < uint64(need) {
 		var err error
 		if es, err = c.takeRun(need); err != nil {
 			return err
 		}
-		rest = nil
+		if rest = nil; !c.sup.upcase.doubted {
+			rest = c.sup.upcase.extents
+		}
 	}
-	return c.writeUpcase(es, rest)
+	return c.writeUpcase(table, es, rest)
 }
 
-// writeUpcase writes the standard table into es, and gives rest back.
-func (c *checker) writeUpcase(es, rest []space.Extent) error {
-	std := standardUpcase()
+// writeUpcase writes a table into es, and gives rest back.
+func (c *checker) writeUpcase(table []byte, es, rest []space.Extent) error {
 	if err := c.markAll(es, true); err != nil {
 		return err
 	}
@@ -193,10 +224,10 @@ func (c *checker) writeUpcase(es, rest []space.Extent) error {
 	if err := c.tab.link(es); err != nil {
 		return err
 	}
-	if err := c.writeExtents(es, std); err != nil {
+	if err := c.writeExtents(es, table); err != nil {
 		return err
 	}
-	return c.upcaseFields(std, es[0].Start)
+	return c.upcaseFields(table, es[0].Start)
 }
 
 // writeExtents writes b to the clusters, padded with zeros.
@@ -230,7 +261,7 @@ func (c *checker) newUpcase() error {
 	if err := c.eachSlot(0, slots.first, 1, func(_ int, e entry) { clear(e); e[0] = typeUpcase }); err != nil {
 		return err
 	}
-	return c.writeUpcase(es, nil)
+	return c.writeUpcase(standardUpcase(), es, nil)
 }
 
 // rootSlots are slots of the root that may be used, and the cluster by which it

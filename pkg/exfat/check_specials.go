@@ -14,6 +14,7 @@ type specials struct {
 	label      string
 	bitmapSlot int32 // -1 for none
 	upcaseSlot int32
+	labelSlot  int32 // of a label whose type was hit; -1 for none
 	labels     int
 	guids      int
 	upcase     upcaseState
@@ -23,6 +24,7 @@ type specials struct {
 // is known which clusters are free.
 type upcaseState struct {
 	why      string
+	short    bool   // it is right, but not for all characters
 	doubted  bool   // what lies there looks like anything but a table
 	standard bool   // its contents are the standard table
 	stored   []byte // they are another one, which the hashes of names fit
@@ -47,7 +49,7 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 			vol.Detail("none of the %d slots up to its end mark holds an entry that is known", root.end)), nil)
 		return vol.ErrStop
 	}
-	c.sup = specials{bitmapSlot: -1, upcaseSlot: -1}
+	c.sup = specials{bitmapSlot: -1, upcaseSlot: -1, labelSlot: -1}
 	if err := c.tableEntries(r, root, 0); err != nil {
 		return err
 	}
@@ -63,6 +65,7 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 	}
 	c.labelsAndGUIDs(r, root, 0)
 	c.rootMarks(r, root)
+	c.hitLabel(r, root)
 	return nil
 }
 

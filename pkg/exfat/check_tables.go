@@ -324,9 +324,20 @@ func (c *checker) judgeUpcase(r *vol.Report, root *dirScan, p tablePlace, raw []
 			c.upcase, state.stored = t, raw
 		}
 	default:
-		c.upcase = t
+		c.shortUpcase(root, t, raw)
 	}
 	return nil
+}
+
+// shortUpcase takes a table that is right as far as it goes. [exFAT] §7.2.5.1:
+// it must be for all characters. One that is not can be completed without a
+// change to what it says, unless the names were hashed with the standard one, as
+// Linux does then.
+func (c *checker) shortUpcase(root *dirScan, t *upcaseTable, raw []byte) {
+	state := &c.sup.upcase
+	if state.short = t.entries < upcaseUnits; !state.short || c.hashFits(root, t) >= c.hashFits(root, c.upcase) {
+		c.upcase, state.stored = t, raw
+	}
 }
 
 // takeUpcase lets a table that looks like none have its clusters, if nobody

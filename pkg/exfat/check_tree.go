@@ -68,7 +68,7 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 	start := c.walk.again()
 	c.units = newUnitTable(c.upcase)
 	c.adviseFAT()
-	c.usurpers = map[int64]bool{}
+	c.usurpers, c.strays = map[int64]bool{}, map[int64]bool{}
 	for walks := 1; ; walks++ {
 		c.walk = start.again()
 		c.walk.progress = r.Progress
@@ -87,7 +87,10 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 			return nil
 		}
 		found, err := c.findUsurpers(ctx, start.again())
-		if err != nil || len(found) == 0 {
+		if err != nil {
+			return err
+		}
+		if err := c.findShortTwins(found); err != nil || len(found) == 0 {
 			return err
 		}
 		maps.Copy(c.usurpers, found)
@@ -169,7 +172,7 @@ func (c *checker) nameAt(s *stream) string {
 // cutting.
 func (c *checker) reportFault(r *vol.Report, f *streamFault) error {
 	if f.kind == ofVendor {
-		r.Found(c.cat.Found("vendor-clusters", c.streamLoc(&f.stream, f.start), vol.Detail("cluster %d, %d bytes", f.start, f.length)),
+		r.Found(c.cat.Found("vendor-clusters", c.streamLoc(&f.stream, f.start), vol.Offer(fixRemove), vol.Detail("cluster %d, %d bytes", f.start, f.length)),
 			c.ofSettled(&f.stream, c.dropVendor(&f.stream)))
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -19,41 +20,68 @@ func unknownPrimary(start uint32, length uint64) []byte {
 	return summed(b)
 }
 
-// TestUnknownKeepsClusters: critical entries of a kind that is not known, which
-// lead to clusters, are reported and keep both, whatever is chosen.
+// TestUnknownKeepsClusters: a critical secondary of a kind that is not known, which
+// leads to clusters, is reported and keeps both, whatever is chosen.
 func TestUnknownKeepsClusters(t *testing.T) {
-	for name, plant := range map[string]func(l *lab, cs []uint32) int64{
-		"primary": func(l *lab, cs []uint32) int64 {
-			return l.append(l.node("/SUB"), unknownPrimary(cs[0], uint64(l.cluster)+1))
-		},
-		"secondary": func(l *lab, cs []uint32) int64 {
-			l.known["/SUB/N"] = ""
-			set := append(newSetOf("/SUB/N", 0x20, 0, nil, 0, 0), vendorEntry(0xC8, 3, cs[0], uint64(l.cluster)+1)...)
-			return l.append(l.node("/SUB"), sealed(set))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLab(t, "4k")
-			cs := l.run(2)
-			l.own(cs, noFat)
-			l.put(l.offset(cs[0]), bytes.Repeat([]byte("DATA"), 100)...)
-			l.count()
-			plant(l, cs)
-			before := hashOf(t, l.m)
-			res := fsck(t, l.m, voltest.Always)
-			if hashOf(t, l.m) != before {
-				t.Error("the volume was changed")
-				report(t, res)
+	l := newLab(t, "4k")
+	l.known["/SUB/N"] = ""
+	cs := l.unknown()
+	set := append(newSetOf("/SUB/N", 0x20, 0, nil, 0, 0), vendorEntry(0xC8, 3, cs[0], uint64(l.cluster)+1)...)
+	l.append(l.node("/SUB"), sealed(set))
+	before := hashOf(t, l.m)
+	res := fsck(t, l.m, voltest.Always)
+	if hashOf(t, l.m) != before {
+		t.Error("the volume was changed")
+		report(t, res)
+	}
+	for _, o := range res.Outcomes {
+		if o.Severity > vol.SevInfo && (o.Slug != "unknown-critical" || len(o.Offered()) > 0) {
+			t.Error(line(o))
+		}
+	}
+	if len(res.Outcomes) == 0 {
+		t.Error("nothing was found")
+	}
+}
+
+// unknown is two clusters that hold something, for an entry that is not known.
+func (l *lab) unknown() []uint32 {
+	cs := l.run(2)
+	l.own(cs, noFat)
+	l.setFAT(cs[0], 0)
+	l.setFAT(cs[1], 0)
+	l.put(l.offset(cs[0]), bytes.Repeat([]byte("DATA"), 100)...)
+	l.count()
+	return cs
+}
+
+// TestUnknownPrimary: this revision has no critical primary entries but those that
+// are known. Another one goes; what it led to stays in use, and can be rescued.
+func TestUnknownPrimary(t *testing.T) {
+	for _, path := range []string{"/", "/SUB"} {
+		l := newLab(t, "4k")
+		cs := l.unknown()
+		l.append(l.at(path), unknownPrimary(cs[0], uint64(l.cluster)+1))
+		tx := dev.Begin(l.m)
+		res := fsck(t, tx, func(f *vol.Finding) int {
+			if f.Slug == "lost-clusters" {
+				return -1
 			}
-			for _, o := range res.Outcomes {
-				if o.Severity > vol.SevInfo && (o.Slug != "unknown-critical" || len(o.Offered()) > 0) {
-					t.Error(line(o))
-				}
-			}
-			if len(res.Outcomes) == 0 {
-				t.Error("nothing was found")
-			}
+			return voltest.Always(f)
 		})
+		commit(t, tx)
+		for _, o := range res.Outcomes {
+			if o.Slug != "unknown-critical" && o.Slug != "lost-clusters" {
+				t.Error(line(o))
+			}
+		}
+		if !l.marked(cs[0]) || !l.marked(cs[1]) {
+			t.Error("its clusters were given back")
+		}
+		got := l.rescued(t)
+		if b := got["/FOUND.000/FILE0000.CHK"]; len(got) != 1 || !strings.HasPrefix(b, strings.Repeat("DATA", 100)) || len(b) != int(2*l.cluster) {
+			t.Errorf("%d files, %d bytes", len(got), len(b))
+		}
 	}
 }
 

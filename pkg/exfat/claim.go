@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 )
 
@@ -164,33 +165,63 @@ func (ch *chain) holds(c uint32) bool {
 
 // claim claims the clusters of a stream, whose start is valid.
 func (w *walk) claim(s *stream) (chain, error) {
-	if s.noFat && s.isDir && s.length > maxDirBytes && s.trust == unsound {
-		n, err := w.untilEnd(s.start)
-		if n > 0 {
-			return w.claimRun(s.start, n), err
+	leaves := uint64(s.start-firstCluster)+uint64(s.need) > uint64(w.c.g.Clusters)
+	long := s.isDir && s.length > maxDirBytes
+	if !s.noFat || s.trust < unsound || !leaves && !long {
+		if s.noFat {
+			return w.claimRun(s.start, s.need), nil
 		}
+		return w.claimChain(s.start, s.need)
 	}
-	if s.noFat {
-		return w.claimRun(s.start, s.need), nil
+	n, err := w.untilEnd(s)
+	if err != nil || n == 0 {
+		return w.claimRun(s.start, s.need), err
 	}
-	return w.claimChain(s.start, s.need)
+	ch := w.claimRun(s.start, n)
+	if !long && ch.end == endGood {
+		ch.end = endHeap
+	}
+	return ch, nil
 }
 
-// untilEnd is how many clusters from start on may be a directory's of which the
-// length cannot be, [exFAT] §7.6.7: up to its end mark, and no further than nobody
-// else has them and they are marked as used.
-func (w *walk) untilEnd(start uint32) (n uint32, err error) {
-	most, _ := w.c.g.ClustersFor(maxDirBytes)
-	for cl := start; n < most && w.c.g.Valid(cl) && !w.claimed.Used(cl-firstCluster); cl++ {
-		if used, err := w.c.bits.used(cl); err != nil || n > 0 && !used {
+// untilEnd is how many clusters of a run may be a stream's of which the length
+// cannot be: it leaves the heap, [exFAT] §6.4.4, or is that of a directory of
+// more than 256 MiB, §7.6.7. They are marked as used and nobody else has them; a
+// directory has none but of entries before its end mark and of zeros behind it,
+// and a long one none there: it has to be shorter anyway.
+func (w *walk) untilEnd(s *stream) (n uint32, err error) {
+	most, long := s.need, s.isDir && s.length > maxDirBytes
+	if long {
+		most, _ = w.c.g.ClustersFor(maxDirBytes)
+	}
+	ended := false
+	for cl := s.start; n < most && w.c.g.Valid(cl) && !w.claimed.Used(cl-firstCluster) && !(ended && long); cl++ {
+		ok, err := w.c.bits.used(cl)
+		if ok && s.isDir {
+			ok, err = w.goesOn(cl, ended)
+		}
+		if err != nil || !ok && n > 0 {
 			return n, err
 		}
 		n++
-		if ended, err := w.endsIn(cl); err != nil || ended {
-			return n, err
+		if s.isDir && !ended {
+			if ended, err = w.endsIn(cl); err != nil {
+				return n, err
+			}
 		}
 	}
 	return n, nil
+}
+
+// goesOn reports whether a cluster may be a directory's, before its end mark or
+// behind it.
+func (w *walk) goesOn(cl uint32, ended bool) (bool, error) {
+	if !ended {
+		return w.holdsEntries(cl)
+	}
+	b := make([]byte, min(w.c.g.ClusterSize, readPiece))
+	_, err := w.c.d.ReadAt(b, w.c.g.ClusterOff(cl))
+	return dev.AllZero(b), err
 }
 
 // endsIn reports whether a cluster of a directory has an end mark.

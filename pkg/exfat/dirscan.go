@@ -212,6 +212,9 @@ func (s *dirScan) otherPrimary(k int32, e entry) int32 {
 		s.note("texfat-padding", k, 1, "", "")
 		return 1
 	}
+	if s.isRoot() && k == s.w.c.sup.labelSlot {
+		return 1
+	}
 	n := 1 + s.secondaries(k, int32(e[offSecondaryCount]))
 	// §8.2: what is not known is not to be changed; benign it is ignored, too.
 	owns := s.addUnknown(k, n)

@@ -64,11 +64,11 @@ func (c *checker) noteFix(n *setNote) vol.Fix {
 	case "set-broken", "stray-secondary", "special-misplaced":
 		return remove
 	case "unknown-critical":
-		if n.owns {
-			return nil // §8.2: nobody who does not know it gives its clusters back
-		}
 		if n.value == 0 {
 			return remove
+		}
+		if n.owns {
+			return nil // §8.2: nobody who does not know it gives its clusters back
 		}
 		return edit(func(set []byte) {
 			from := int(2 + need(int(streamOf(set)[offNameLength])))
@@ -172,7 +172,7 @@ func (c *checker) reportNote(r *vol.Report, n *setNote) {
 	loc.Range.Off, loc.Range.Len = w.slotOff(n.ref.dir, n.ref.slot), int64(max(1, n.ref.n))*entryLen
 	f := c.cat.Found(n.slug, loc)
 	f.Detail = n.detail
-	if n.owns {
+	if n.owns && n.value > 0 {
 		vol.Offer()(&f)
 	}
 	fix := c.ifSettled(n.ref.dir, n.ref.slot+max(1, n.ref.n)-1, c.noteFix(n))

@@ -1,9 +1,10 @@
 package exfat
 
 import (
-	"github.com/fatkit/fatkit/pkg/vol"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // findEnd looks for the end mark in what was read, from at on. Where that may be
@@ -152,10 +153,44 @@ func (e entry) likeLabel() bool {
 	if n == 0 || n > labelUnits || !dev.AllZero(e[offLabel+2*n:]) {
 		return false
 	}
-	for i := range n {
-		if badUnit(e.u16(offLabel + 2*i)) {
-			return false
+	return !slices.ContainsFunc(e.labelUnits(), badUnit)
+}
+
+// hitLabel looks for a volume label of which the type was hit: a critical entry of
+// a type that is not known, which this revision has not, [exFAT] §8.2, and all
+// else is as in a label.
+func (c *checker) hitLabel(r *vol.Report, root *dirScan) {
+	for k := int32(0); k < root.end && c.sup.labels == 0; k++ {
+		e := root.slot(k)
+		switch {
+		case root.retypes(k):
+			k += int32(e[offSecondaryCount])
+			continue
+		case !e.inUse() || e.isSecondary() || e.isBenign() || isKnown(e.kind()) || !e.likeLabel():
+			continue
 		}
+		c.sup.labels, c.sup.labelSlot, c.sup.label = 1, k, decodeUnits(e.labelUnits())
+		r.Found(c.cat.Found("entry-type", c.slotLoc(k), vol.Detail("%#02x; all else is as in a volume label", e.kind())), vol.Always(func() error {
+			return c.eachSlot(0, k, 1, func(_ int, e entry) { e[0] = typeLabel })
+		}))
 	}
-	return true
+}
+
+// isKnown reports whether a type is one of those of critical primary entries,
+// [exFAT] §7.
+func isKnown(kind byte) bool {
+	switch kind {
+	case typeBitmap, typeUpcase, typeLabel, typeFile:
+		return true
+	}
+	return false
+}
+
+// labelUnits is what a volume label says, of which the length can be.
+func (e entry) labelUnits() []uint16 {
+	u := make([]uint16, e[offLabelCount])
+	for i := range u {
+		u[i] = e.u16(offLabel + 2*i)
+	}
+	return u
 }

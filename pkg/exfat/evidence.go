@@ -284,7 +284,7 @@ type overlap struct {
 	loser   *streamFault
 	owner   *stream // nil: the volume's own tables
 	pos     uint64  // bytes of the owner before the cluster
-	follows bool    // the cluster before it on the disk is the owner's, too
+	before  uint32  // the owner's cluster before it, 0 for none
 }
 
 // findUsurpers finds streams, by where their entries lie, that claimed clusters
@@ -295,26 +295,36 @@ func (c *checker) findUsurpers(ctx context.Context, again *walk) (map[int64]bool
 	at := map[uint32][]*overlap{}
 	for i := range c.walk.shared {
 		if f := &c.walk.shared[i]; f.trust == trusted {
-			at[f.stop] = append(at[f.stop], &overlap{cluster: f.stop, loser: f})
+			loser := *f // they are sorted later
+			at[f.stop] = append(at[f.stop], &overlap{cluster: f.stop, loser: &loser})
 		}
 	}
 	if len(at) == 0 {
-		return nil, nil
+		return map[int64]bool{}, nil
 	}
 	again.quiet = true
 	again.onClaim = func(s *stream, ch *chain) {
-		pos := uint64(0)
+		pos, before := uint64(0), uint32(0)
 		for _, e := range ch.extents {
 			eachShared(at, e, func(o *overlap) {
 				own := *s
+				if o.before = before; o.cluster != e.Start {
+					o.before = o.cluster - 1
+				}
 				o.owner, o.pos = &own, (pos+uint64(o.cluster-e.Start))*uint64(c.g.ClusterSize)
-				o.follows = o.cluster != e.Start
 			})
 			pos += uint64(e.Len)
+			before = e.Start + e.Len - 1
 		}
 	}
 	if err := again.run(ctx); err != nil {
 		return nil, err
+	}
+	c.contests = map[contest]*overlap{}
+	for _, os := range at {
+		for _, o := range os {
+			c.contests[contestOf(o.loser)] = o
+		}
 	}
 	return c.weighUsurpers(again, at)
 }
@@ -351,7 +361,10 @@ func (c *checker) weighUsurpers(w *walk, at map[uint32][]*overlap) (map[int64]bo
 			if err != nil {
 				return nil, err
 			}
-			against[w.slotOff(o.owner.ref.dir, o.owner.at)] += n
+			off := w.slotOff(o.owner.ref.dir, o.owner.at)
+			if against[off] += n; n >= 2 {
+				c.strays[off] = true
+			}
 		}
 	}
 	out := map[int64]bool{}
@@ -367,24 +380,92 @@ func (c *checker) weighUsurpers(w *walk, at map[uint32][]*overlap) (map[int64]bo
 // other stream that wants it is not enough, two are, or what it holds.
 func (c *checker) against(w *walk, o *overlap) (int, error) {
 	if o.owner.isDir || o.loser.isDir {
+		if mine, err := w.straddled(o.owner.isDir, o.before, o.cluster); err != nil || mine {
+			return 0, err
+		}
+		if theirs, err := w.straddled(o.loser.isDir, o.loser.last, o.cluster); err != nil || theirs {
+			return 2, err
+		}
 		entries, err := w.holdsEntries(o.cluster)
 		switch {
 		case err != nil:
 			return 0, err
-		case o.owner.isDir && entries:
+		case o.owner.isDir && entries, o.loser.isDir && !entries && !o.owner.isDir:
 			return 0, nil
-		case o.owner.isDir || entries && o.loser.n == 0:
+		case o.owner.isDir && !o.loser.isDir, entries && o.loser.n == 0:
 			return 2, nil
 		}
 	}
 	if o.pos >= o.owner.valid && uint64(o.loser.n)*uint64(c.g.ClusterSize) < o.loser.valid {
 		return 2, nil // the owner never wrote there, the other did
 	}
-	switch continues := o.loser.n > 0 && o.loser.last+1 == o.cluster; {
-	case continues && !o.follows:
-		return 2, nil // it continues the other on the disk, not the owner
-	case !continues && o.follows && o.loser.n > 0:
-		return 0, nil // and here the owner
+	switch theirs, mine := o.loserWay(), o.ownerWay(); {
+	case theirs > mine:
+		return 2, nil
+	case theirs == wayLink && mine > wayLink:
+		return 0, nil
 	}
 	return 1, nil
+}
+
+// way is how a stream comes to a cluster. The later ones are better evidence that
+// it is its own.
+type way int
+
+const (
+	wayLink  way = iota // a FAT entry leads from somewhere else to it, and has no checksum
+	wayEntry            // it is its first one, by an entry set with a checksum
+	wayNext             // it follows the stream's cluster before it on the disk
+)
+
+func (o *overlap) loserWay() way { return wayTo(o.cluster, o.loser.n > 0, o.loser.last) }
+
+func (o *overlap) ownerWay() way { return wayTo(o.cluster, o.pos > 0, o.before) }
+
+// wayTo is the way to a cluster, from the one before if there is any.
+func wayTo(cluster uint32, any bool, before uint32) way {
+	switch {
+	case !any:
+		return wayEntry
+	case before+1 == cluster:
+		return wayNext
+	}
+	return wayLink
+}
+
+// contest names a stream that could not have a cluster.
+type contest struct {
+	ref     setRef
+	at      int32
+	cluster uint32
+}
+
+func contestOf(f *streamFault) contest { return contest{f.ref, f.at, f.stop} }
+
+// isStray reports whether evidence says that a stream that lost a cluster was led
+// there by mistake: then its own clusters are elsewhere. Where nothing points to
+// one of the two it may be the other that was.
+func (c *checker) isStray(f *streamFault) (bool, error) {
+	switch f.trust {
+	case trusted:
+	case usurper: // that several want the cluster says nothing of this one
+		return c.strays[c.walk.slotOff(f.ref.dir, f.at)], nil
+	default:
+		return true, nil
+	}
+	o := c.contests[contestOf(f)]
+	switch {
+	case o == nil:
+		return false, nil
+	case o.owner == nil:
+		return true, nil // the tables of the volume are where they are
+	case f.isDir != o.owner.isDir:
+		entries, err := c.walk.holdsEntries(f.stop)
+		return entries != f.isDir, err
+	}
+	if theirs, mine := o.loserWay(), o.ownerWay(); theirs != mine {
+		return theirs < mine, nil
+	}
+	run, err := c.lost.next(f)
+	return len(run) > 0, err
 }

@@ -38,6 +38,7 @@ func describe(d dev.Device) (vol.Info, error) {
 	info.Fields = append(info.Fields, regionFields(main, backup)...)
 	info.Fields = append(info.Fields, headFields(d, g)...)
 	info.Fields = append(info.Fields, rootFields(d, g)...)
+	vol.Explain(info.Fields, meanings())
 	return info, nil
 }
 
@@ -76,24 +77,24 @@ func bootFields(r *region) []vol.Field {
 	add := func(name string, off int, v any) {
 		fs = append(fs, vol.Field{Name: name, Offset: r.off + int64(off), Value: v})
 	}
-	add("jump", offJumpBoot, fmt.Sprintf("%#x", []byte(b[:len(jumpBoot)])))
-	add("file_system_name", offFileSystemName, string(b[offFileSystemName:offMustBeZero]))
-	add("partition_offset", offPartitionOffset, b.u64(offPartitionOffset))
-	add("volume_length", offVolumeLength, b.u64(offVolumeLength))
-	add("fat_offset", offFatOffset, b.u32(offFatOffset))
-	add("fat_length", offFatLength, b.u32(offFatLength))
-	add("cluster_heap_offset", offHeapOffset, b.u32(offHeapOffset))
-	add("cluster_count", offClusterCount, b.u32(offClusterCount))
-	add("root_cluster", offRootCluster, b.u32(offRootCluster))
-	add("volume_serial_number", offSerial, serialText(b.u32(offSerial)))
-	add("revision", offRevision, fmt.Sprintf("%d.%02d", r.g.Revision>>8, r.g.Revision&0xFF))
-	add("volume_flags", offVolumeFlags, hex(b.u16(offVolumeFlags)))
-	add("bytes_per_sector_shift", offSectorShift, b[offSectorShift])
-	add("sectors_per_cluster_shift", offClusterShift, b[offClusterShift])
-	add("fats", offNumberOfFats, b[offNumberOfFats])
-	add("drive_select", offDriveSelect, hex(b[offDriveSelect]))
-	add("percent_in_use", offPercentInUse, b[offPercentInUse])
-	add("boot_signature", offBootSignature, hex(b.u16(offBootSignature)))
+	add("JumpBoot", offJumpBoot, fmt.Sprintf("%#x", []byte(b[:len(jumpBoot)])))
+	add("FileSystemName", offFileSystemName, string(b[offFileSystemName:offMustBeZero]))
+	add("PartitionOffset", offPartitionOffset, b.u64(offPartitionOffset))
+	add("VolumeLength", offVolumeLength, b.u64(offVolumeLength))
+	add("FatOffset", offFatOffset, b.u32(offFatOffset))
+	add("FatLength", offFatLength, b.u32(offFatLength))
+	add("ClusterHeapOffset", offHeapOffset, b.u32(offHeapOffset))
+	add("ClusterCount", offClusterCount, b.u32(offClusterCount))
+	add("FirstClusterOfRootDirectory", offRootCluster, b.u32(offRootCluster))
+	add("VolumeSerialNumber", offSerial, serialText(b.u32(offSerial)))
+	add("FileSystemRevision", offRevision, fmt.Sprintf("%d.%02d", r.g.Revision>>8, r.g.Revision&0xFF))
+	add("VolumeFlags", offVolumeFlags, hex(b.u16(offVolumeFlags)))
+	add("BytesPerSectorShift", offSectorShift, b[offSectorShift])
+	add("SectorsPerClusterShift", offClusterShift, b[offClusterShift])
+	add("NumberOfFats", offNumberOfFats, b[offNumberOfFats])
+	add("DriveSelect", offDriveSelect, hex(b[offDriveSelect]))
+	add("PercentInUse", offPercentInUse, b[offPercentInUse])
+	add("BootSignature", offBootSignature, hex(b.u16(offBootSignature)))
 	return fs
 }
 
@@ -106,16 +107,16 @@ func regionFields(main, backup *region) []vol.Field {
 	for _, c := range []struct {
 		name string
 		r    *region
-	}{{"main", main}, {"backup", backup}} {
+	}{{"Main", main}, {"Backup", backup}} {
 		if c.r.raw == nil {
 			continue
 		}
 		sector := int64(len(c.r.raw)) / regionSectors
 		oem, sum := sectorOEM*sector, sectorChecksum*sector
 		fs = append(fs,
-			vol.Field{Name: c.name + "_oem_parameters", Offset: c.r.off + oem, Value: !dev.AllZero(c.r.raw[oem : oem+sector])},
-			vol.Field{Name: c.name + "_checksum", Offset: c.r.off + sum, Value: hex(binary.LittleEndian.Uint32(c.r.raw[sum:]))},
-			vol.Field{Name: c.name + "_checksum_right", Offset: c.r.off + sum, Value: c.r.sumOK})
+			vol.Field{Name: c.name + " OEM Parameters", Offset: c.r.off + oem, Value: !dev.AllZero(c.r.raw[oem : oem+sector])},
+			vol.Field{Name: c.name + " Boot Checksum", Offset: c.r.off + sum, Value: hex(binary.LittleEndian.Uint32(c.r.raw[sum:]))},
+			vol.Field{Name: c.name + " Boot Checksum right", Offset: c.r.off + sum, Value: c.r.sumOK})
 	}
 	return fs
 }
@@ -124,7 +125,7 @@ func regionFields(main, backup *region) []vol.Field {
 // are there: the device may end before.
 func headFields(d dev.Device, g *Geometry) []vol.Field {
 	var fs []vol.Field
-	for c, name := range []string{"fat_entry_0", "fat_entry_1"} {
+	for c, name := range []string{"FatEntry[0]", "FatEntry[1]"} {
 		if v, err := fatEntry(d, g, uint32(c)); err == nil {
 			fs = append(fs, vol.Field{Name: name, Offset: g.FatOff() + 4*int64(c), Value: hex(v)})
 		}
@@ -203,20 +204,20 @@ func rootFields(d dev.Device, g *Geometry) []vol.Field {
 		}
 		switch e.kind() {
 		case typeBitmap:
-			add("bitmap_flags", offBitmapFlags, hex(e[offBitmapFlags]))
-			add("bitmap_first_cluster", offFirstCluster, e.first())
-			add("bitmap_length", offDataLength, e.length())
+			add("Allocation Bitmap BitmapFlags", offBitmapFlags, hex(e[offBitmapFlags]))
+			add("Allocation Bitmap FirstCluster", offFirstCluster, e.first())
+			add("Allocation Bitmap DataLength", offDataLength, e.length())
 		case typeUpcase:
-			add("upcase_checksum", offTableChecksum, hex(e.u32(offTableChecksum)))
-			add("upcase_first_cluster", offFirstCluster, e.first())
-			add("upcase_length", offDataLength, e.length())
+			add("Up-case Table TableChecksum", offTableChecksum, hex(e.u32(offTableChecksum)))
+			add("Up-case Table FirstCluster", offFirstCluster, e.first())
+			add("Up-case Table DataLength", offDataLength, e.length())
 		case typeLabel:
-			add("label_count", offLabelCount, e[offLabelCount])
-			add("label", offLabel, labelText(e))
+			add("Volume Label CharacterCount", offLabelCount, e[offLabelCount])
+			add("Volume Label VolumeLabel", offLabel, labelText(e))
 		case typeGUID:
-			add("guid_set_checksum", offSetChecksum, hex(e.u16(offSetChecksum)))
-			add("guid_flags", offGUIDFlags, hex(e.u16(offGUIDFlags)))
-			add("volume_guid", offGUID, swapGUID(uuid.UUID(e[offGUID:offGUID+len(uuid.UUID{})])).String())
+			add("Volume GUID SetChecksum", offSetChecksum, hex(e.u16(offSetChecksum)))
+			add("Volume GUID GeneralPrimaryFlags", offGUIDFlags, hex(e.u16(offGUIDFlags)))
+			add("Volume GUID VolumeGuid", offGUID, swapGUID(uuid.UUID(e[offGUID:offGUID+len(uuid.UUID{})])).String())
 		default:
 			return true
 		}

@@ -26,37 +26,37 @@ func TestDescribe(t *testing.T) {
 		off  int64
 		want any
 	}{
-		{"jump", 0, "0xeb7690"},
-		{"file_system_name", 3, "EXFAT   "},
-		{"partition_offset", 64, uint64(1024)},
-		{"volume_length", 72, uint64(65536)},
-		{"fat_offset", 80, uint32(1024)},
-		{"cluster_heap_offset", 88, uint32(2048)},
-		{"cluster_count", 92, g.Clusters},
-		{"root_cluster", 96, g.RootCluster},
-		{"volume_serial_number", 100, "1234-ABCD"},
-		{"revision", 104, "1.00"},
-		{"volume_flags", 106, "0x0"},
-		{"bytes_per_sector_shift", 108, byte(10)},
-		{"sectors_per_cluster_shift", 109, byte(3)},
-		{"fats", 110, byte(1)},
-		{"drive_select", 111, "0x80"},
-		{"percent_in_use", 112, byte(0)},
-		{"boot_signature", 510, "0xaa55"},
-		{"main_oem_parameters", 9 * 1024, false},
-		{"main_checksum_right", 11 * 1024, true},
-		{"backup_checksum_right", 23 * 1024, true},
-		{"fat_entry_0", mib, "0xfffffff8"},
-		{"fat_entry_1", mib + 4, "0xffffffff"},
-		{"label_count", root + 1, byte(7)},
-		{"label", root + 2, o.Label},
-		{"bitmap_flags", root + 33, "0x0"},
-		{"bitmap_first_cluster", root + 52, uint32(2)},
-		{"bitmap_length", root + 56, uint64(g.BitmapBytes())},
-		{"upcase_checksum", root + 68, "0xe619d30d"},
-		{"upcase_first_cluster", root + 84, uint32(3)},
-		{"upcase_length", root + 88, uint64(5836)},
-		{"volume_guid", root + 102, o.VolumeGUID},
+		{"JumpBoot", 0, "0xeb7690"},
+		{"FileSystemName", 3, "EXFAT   "},
+		{"PartitionOffset", 64, uint64(1024)},
+		{"VolumeLength", 72, uint64(65536)},
+		{"FatOffset", 80, uint32(1024)},
+		{"ClusterHeapOffset", 88, uint32(2048)},
+		{"ClusterCount", 92, g.Clusters},
+		{"FirstClusterOfRootDirectory", 96, g.RootCluster},
+		{"VolumeSerialNumber", 100, "1234-ABCD"},
+		{"FileSystemRevision", 104, "1.00"},
+		{"VolumeFlags", 106, "0x0"},
+		{"BytesPerSectorShift", 108, byte(10)},
+		{"SectorsPerClusterShift", 109, byte(3)},
+		{"NumberOfFats", 110, byte(1)},
+		{"DriveSelect", 111, "0x80"},
+		{"PercentInUse", 112, byte(0)},
+		{"BootSignature", 510, "0xaa55"},
+		{"Main OEM Parameters", 9 * 1024, false},
+		{"Main Boot Checksum right", 11 * 1024, true},
+		{"Backup Boot Checksum right", 23 * 1024, true},
+		{"FatEntry[0]", mib, "0xfffffff8"},
+		{"FatEntry[1]", mib + 4, "0xffffffff"},
+		{"Volume Label CharacterCount", root + 1, byte(7)},
+		{"Volume Label VolumeLabel", root + 2, o.Label},
+		{"Allocation Bitmap BitmapFlags", root + 33, "0x0"},
+		{"Allocation Bitmap FirstCluster", root + 52, uint32(2)},
+		{"Allocation Bitmap DataLength", root + 56, uint64(g.BitmapBytes())},
+		{"Up-case Table TableChecksum", root + 68, "0xe619d30d"},
+		{"Up-case Table FirstCluster", root + 84, uint32(3)},
+		{"Up-case Table DataLength", root + 88, uint64(5836)},
+		{"Volume GUID VolumeGuid", root + 102, o.VolumeGUID},
 	} {
 		if f := infoField(t, info, c.name); f.Offset != c.off || f.Value != c.want {
 			t.Errorf("%s: %v (%T) at %d, want %v at %d", c.name, f.Value, f.Value, f.Offset, c.want, c.off)
@@ -81,7 +81,7 @@ func TestDescribeRoot(t *testing.T) {
 	entry(g.RootCluster, next)
 	entry(next, fatEOC)
 	info, err := describe(d)
-	if err != nil || info.Label != "LATE" || infoField(t, info, "label").Offset != g.ClusterOff(next)+2 {
+	if err != nil || info.Label != "LATE" || infoField(t, info, "Volume Label VolumeLabel").Offset != g.ClusterOff(next)+2 {
 		t.Errorf("%v, %+v", err, info)
 	}
 	if id := probe(d); id.Confidence != vol.Sure || id.Label != "LATE" {

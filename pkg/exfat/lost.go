@@ -47,16 +47,17 @@ func (l *tally) all() bool { return l.total == uint64(len(l.runs)) }
 // what the walk claimed: clusters that nobody owns, and clusters that are
 // owned and marked as free. Neither map is ever in memory as a whole.
 func (c *checker) compareBitmap(ctx context.Context) error {
-	t := &bitmapCompare{c: c}
+	var lost tally
+	t := &bitmapCompare{c: c, lost: lost.add}
 	stats, err := dev.ReadRuns(ctx, c.d, c.bits.runs(), dev.ReadOptions{Holes: true}, t.piece)
 	if err != nil {
 		return err
 	}
-	for _, l := range []*tally{&t.lost, &t.missed, &t.bad} {
+	for _, l := range []*tally{&lost, &t.missed, &t.bad} {
 		l.flush()
 	}
 	c.stats.BytesRead += stats.Bytes
-	c.missed, c.lost, c.bad = t.missed, newLostClusters(c, t.lost), t.bad
+	c.missed, c.lost, c.bad = t.missed, newLostClusters(c, lost), t.bad
 	c.stats.Bad = t.bad.clusters
 	c.stats.Used, c.stats.Free, c.stats.Counted = t.used-t.bad.clusters, uint64(c.g.Clusters)-t.used, true
 	return nil
@@ -64,12 +65,13 @@ func (c *checker) compareBitmap(ctx context.Context) error {
 
 // bitmapCompare is a comparison on its way.
 type bitmapCompare struct {
-	c                 *checker
-	unit              uint64 // next unit
-	used              uint64
-	lost, missed, bad tally
-	hole              dev.Range // where no data follows in the FAT
-	err               error
+	c           *checker
+	unit        uint64 // next unit
+	used        uint64
+	lost        func(cluster, n uint32) // is called for those that nobody owns
+	missed, bad tally
+	hole        dev.Range // where no data follows in the FAT
+	err         error
 }
 
 // piece compares the bytes b of the bitmap; nil stands for zeros.
@@ -157,7 +159,7 @@ func (t *bitmapCompare) nobodys(cluster, n uint32) {
 		t.hole = dev.Range{Off: at.Off, Len: next.Off - at.Off}
 	}
 	if t.hole.End() >= at.End() {
-		t.lost.add(cluster, n) // the FAT has nothing there
+		t.lost(cluster, n) // the FAT has nothing there
 		return
 	}
 	for i := range n {
@@ -168,7 +170,7 @@ func (t *bitmapCompare) nobodys(cluster, n uint32) {
 		case v == fatBad:
 			t.bad.add(cluster+i, 1)
 		default:
-			t.lost.add(cluster+i, 1)
+			t.lost(cluster+i, 1)
 		}
 	}
 }

@@ -98,14 +98,8 @@ func (l *lostClusters) candidate(f *streamFault) ([]space.Extent, error) {
 		return nil, nil
 	}
 	missing := f.need - f.n
-	if f.n > 0 {
-		es, err := l.chain(f.last+1, missing)
-		if err != nil || es != nil {
-			return es, err
-		}
-		if e, ok := l.run(f.last + 1); ok && e.Start == f.last+1 && e.Len == missing && l.isFree(e) {
-			return []space.Extent{e}, nil
-		}
+	if es, err := l.next(f); err != nil || es != nil {
+		return es, err
 	}
 	if !f.noFat {
 		if err := l.findHeads(); err != nil {
@@ -125,6 +119,22 @@ func (l *lostClusters) candidate(f *streamFault) ([]space.Extent, error) {
 		return []space.Extent{e}, err
 	}
 	return nil, err
+}
+
+// next is what lies right behind the last sound cluster of a stream and has the
+// length that it lacks: a chain, or a run.
+func (l *lostClusters) next(f *streamFault) ([]space.Extent, error) {
+	if f.n == 0 || f.noFat || f.need <= f.n || f.need > l.c.g.Clusters {
+		return nil, nil
+	}
+	missing := f.need - f.n
+	if es, err := l.chain(f.last+1, missing); err != nil || es != nil {
+		return es, err
+	}
+	if e, ok := l.run(f.last + 1); ok && e.Start == f.last+1 && e.Len == missing && l.isFree(e) {
+		return []space.Extent{e}, nil
+	}
+	return nil, nil
 }
 
 // only is the one of heads that may be what a stream lacks, or 0: where a

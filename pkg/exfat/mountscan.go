@@ -204,8 +204,10 @@ func (s *scanner) findBitmap() {
 // that of the volume does not fit its checksum or is none.
 func (s *scanner) findUpcase() {
 	f := new(flaw)
-	_, err := s.tables.readUpcase(s.t)
+	up, err := s.tables.readUpcase(s.t)
 	switch {
+	case err == nil && up.entries < upcaseUnits:
+		s.say("upcase-short", "the up-case table is for %d characters of %d: Linux takes a table of its own", up.entries, upcaseUnits)
 	case err == nil:
 	case errors.As(err, &f):
 		s.say(f.slug, "%v: Linux takes a table of its own", f.error)

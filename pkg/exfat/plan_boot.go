@@ -44,7 +44,7 @@ func (r *formatRequest) putBoot(b bootSector, l *layout) {
 	b[offClusterShift] = shift(l.ClusterSize / l.SectorSize)
 	b[offNumberOfFats] = byte(l.Fats)
 	b[offDriveSelect] = driveFixed
-	b[offPercentInUse] = byte(uint64(l.used()) * 100 / uint64(l.Clusters)) // §3.1.18: rounded down
+	b[offPercentInUse] = l.percent(uint64(l.free()))
 	for i := range lenBootCode {
 		b[offBootCode+i] = hlt
 	}

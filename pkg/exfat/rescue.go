@@ -4,43 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf16"
 
-	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // filesPerFound is how many files go into one FOUND directory.
 const filesPerFound = 65536
 
-// rescue makes a file of each run of lost clusters: FOUND.000/FILE0000.CHK and
-// so on. A run has no FAT chain that could be believed, so the files are
-// contiguous, of any size.
-func (c *checker) rescue(ctx context.Context, runs []space.Extent) error {
-	for done := false; len(runs) > 0; done = true {
-		if err := ctx.Err(); err != nil {
+// rescue makes a file of each lost chain, and of each run of lost clusters that
+// are in none: FOUND.000/FILE0000.CHK and so on, of any number and size.
+func (c *checker) rescue(ctx context.Context) error {
+	for done := false; ; {
+		files, err := c.findLostFiles(ctx)
+		if err != nil || len(files) == 0 {
 			return err
 		}
-		k := min(len(runs), filesPerFound)
-		err := c.foundDir(runs[:k])
-		if done && errors.Is(err, vol.ErrNotNow) {
-			return nil // there is no room for the rest: it is found again
+		for part := range slices.Chunk(files, filesPerFound) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := c.foundDir(part)
+			if done && errors.Is(err, vol.ErrNotNow) {
+				return nil // there is no room for the rest: it is found again
+			}
+			if err != nil {
+				return err
+			}
+			done = true
 		}
-		if err != nil {
-			return err
-		}
-		runs = runs[k:]
 	}
-	return nil
 }
 
-// foundDir makes one FOUND directory with a file for each run. All the room
+// foundDir makes one FOUND directory with a file for each of files. All the room
 // that it takes is found before anything is written.
-func (c *checker) foundDir(runs []space.Extent) error {
+func (c *checker) foundDir(files []lostFile) error {
 	var buf []byte
-	for i, e := range runs {
-		length := uint64(e.Len) * uint64(c.g.ClusterSize)
-		buf = append(buf, c.newSet(fmt.Sprintf("FILE%04d.CHK", i), attrArchive, e.Start, length, true)...)
+	for i, f := range files {
+		length := uint64(f.n) * uint64(c.g.ClusterSize)
+		buf = append(buf, c.newSet(fmt.Sprintf("FILE%04d.CHK", i), attrArchive, f.start, length, f.noFat)...)
 	}
 	need, _ := c.g.ClustersFor(uint64(len(buf)))
 	es, err := c.takeRun(need)
@@ -69,6 +72,11 @@ func (c *checker) foundDir(runs []space.Extent) error {
 	if err := c.writeExtents(es, buf); err != nil {
 		return err
 	}
+	for _, f := range files {
+		if err := c.claimLost(f); err != nil {
+			return err
+		}
+	}
 	return c.eachSlot(0, slots.first, n, func(i int, e entry) { copy(e, set[i*entryLen:]) })
 }
 
@@ -92,27 +100,5 @@ func (c *checker) foundName() (string, error) {
 // whenever it is run.
 func (c *checker) newSet(name string, attr uint16, first uint32, length uint64, noFat bool) []byte {
 	const day1 = 1<<21 | 1<<16
-	u := utf16.Encode([]rune(name))
-	set := make([]byte, (2+int(need(len(u))))*entryLen)
-	e := entry(set)
-	e[0], e[offSecondaryCount] = typeFile, byte(1+need(len(u)))
-	e.put16(offAttributes, attr)
-	for _, off := range []int{offCreate, offModify, offAccess} {
-		e.put32(off, day1)
-	}
-	e[offCreateUTC], e[offModifyUTC], e[offAccessUTC] = 0x80, 0x80, 0x80
-	st := streamOf(set)
-	st[0], st[offSecFlags] = typeStream, secAllocPossible
-	if noFat {
-		st[offSecFlags] |= secNoFatChain
-	}
-	st.put(first, length)
-	st.put64(offValidLength, length)
-	for k := 2; k*entryLen < len(set); k++ {
-		set[k*entryLen] = typeName
-	}
-	putUnits(set, u)
-	c.rehash(set)
-	e.put16(offSetChecksum, setChecksum(set))
-	return set
+	return newEntrySet(c.upcase, utf16.Encode([]rune(name)), setFields{attr: attr, first: first, length: length, valid: length, noFat: noFat, at: stamp{when: day1}})
 }

@@ -16,11 +16,11 @@ const maxDirSlot = maxDirBytes / entryLen
 func (w *walk) unsettled() error {
 	var stops []uint32
 	for i := range w.shared {
-		ok, err := w.holdsEntries(w.shared[i].stop)
+		x, err := w.c.weighEntries(w.shared[i].stop)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if x.sets == 0 {
 			stops = append(stops, w.shared[i].stop)
 		}
 	}

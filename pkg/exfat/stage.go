@@ -116,7 +116,7 @@ func (c *change) stagePercent() error {
 	return err
 }
 
-// percent of the clusters that are in use, rounded down.
+// percent of the clusters that are in use, rounded down, [exFAT] §3.1.18.
 func (g *Geometry) percent(free uint64) byte {
 	return byte((uint64(g.Clusters) - free) * 100 / uint64(g.Clusters))
 }

@@ -1,6 +1,6 @@
 package exfat
 
-import "time"
+import "github.com/fatkit/fatkit/pkg/vol"
 
 // stamp is a time as a File entry holds it, [exFAT] §7.4.8: a date and a time
 // in steps of two seconds, and hundredths of a second beside them (§7.4.9),
@@ -15,16 +15,12 @@ const utc = 0x80
 
 // newStamp is the nearest stamp to unix, seconds since 1970, UTC.
 func newStamp(unix int64) stamp {
-	t := time.Unix(unix, 0).UTC()
-	if first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); t.Before(first) {
-		t = first
+	date, clock, odd := vol.DOSTime(unix)
+	s := stamp{when: uint32(date)<<16 | uint32(clock)}
+	if odd {
+		s.tens = 100
 	}
-	if last := time.Date(2107, 12, 31, 23, 59, 59, 0, time.UTC); t.After(last) {
-		t = last
-	}
-	date := (t.Year()-1980)<<9 | int(t.Month())<<5 | t.Day()
-	clock := t.Hour()<<11 | t.Minute()<<5 | t.Second()/2
-	return stamp{when: uint32(date<<16 | clock), tens: byte(t.Second() % 2 * 100)}
+	return s
 }
 
 // create sets all times of a File entry.

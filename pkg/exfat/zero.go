@@ -1,9 +1,7 @@
 package exfat
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -92,25 +90,8 @@ func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []dev.Range
 	seen := make(map[uint32]bool)
-	for level := []*folder{ds.root}; len(level) > 0; {
-		var next []*folder
-		for _, f := range level {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			t, kids, err := v.tailsIn(ds, f, seen)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t...)
-			next = append(next, kids...)
-		}
-		level = next
-	}
-	slices.SortFunc(out, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
-	return out, nil
+	return vol.Tails(ctx, ds.root, func(f *folder) ([]dev.Range, []*folder, error) { return v.tailsIn(ds, f, seen) })
 }
 
 // tailsIn are the tails of the files of one directory, and the directories in

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"hash/fnv"
 	"strconv"
+	"unicode"
 )
 
 // basisName is the start of a short name that is made from a long one, [FAT]
@@ -15,10 +16,10 @@ type basisName struct {
 	lossy bool
 }
 
-// newBasis makes the basis of a short name for units. Which code page will be
-// used to read it is not known, so letters beyond ASCII are taken for such as
-// it does not have, and become '_'.
-func newBasis(units []uint16) basisName {
+// basis makes the basis of a short name for units. Where nobody said which code
+// page will be used to read it, letters beyond ASCII are taken for such as it
+// does not have, and become '_'.
+func (cp codepage) basis(units []uint16) basisName {
 	var b basisName
 	// Leading periods and all spaces go.
 	for len(units) > 0 && (units[0] == '.' || units[0] == ' ') {
@@ -35,16 +36,16 @@ func newBasis(units []uint16) basisName {
 	if dot >= 0 {
 		stem, ext = units[:dot], units[dot+1:]
 	}
-	b.base = b.part(stem, 8)
-	b.ext = b.part(ext, 3)
+	b.base = b.part(cp, stem, 8, 0)
+	b.ext = b.part(cp, ext, 3, 8)
 	if len(b.base) == 0 {
 		b.base, b.lossy = []byte{'_'}, true
 	}
 	return b
 }
 
-// part is at most n bytes of one side of the period.
-func (b *basisName) part(units []uint16, n int) []byte {
+// part is at most n bytes of one side of the period, which begins at byte first.
+func (b *basisName) part(cp codepage, units []uint16, n, first int) []byte {
 	var out []byte
 	for _, u := range units {
 		if u == ' ' || u == '.' {
@@ -55,11 +56,9 @@ func (b *basisName) part(units []uint16, n int) []byte {
 			b.lossy = true
 			break
 		}
-		c := byte('_')
-		if f := foldUnit(u); f < 0x7F && classifyShort(byte(f), 1) == shortOK {
-			c = byte(f)
-		} else {
-			b.lossy = true
+		c, ok := cp.byte(foldUnit(u), first+len(out))
+		if !ok {
+			c, b.lossy = '_', true
 		}
 		out = append(out, c)
 	}
@@ -86,10 +85,10 @@ const (
 
 var errNoAlias = errors.New("no 8.3 name is left for it")
 
-// shortAlias is a short name for the long name units that is not taken. It
+// alias is a short name for the long name units that is not taken. It
 // does not depend on the clock or on chance.
-func shortAlias(units []uint16, taken func([11]byte) bool) ([11]byte, error) {
-	b := newBasis(units)
+func (cp codepage) alias(units []uint16, taken func([11]byte) bool) ([11]byte, error) {
+	b := cp.basis(units)
 	if !b.lossy {
 		if name := b.with(b.base, ""); !taken(name) {
 			return name, nil
@@ -125,12 +124,12 @@ func hashUnits(units []uint16, salt ...byte) uint16 {
 	return uint16(h ^ h>>16)
 }
 
-// fitsShort is the short name that says all of units by itself, so that no
-// long name is needed: ASCII in one case for each side of the period, the case
-// kept in the bits of DIR_NTRes, which Windows NT and Linux read. Letters
-// beyond ASCII do need one: the code page they were written in is recorded
-// nowhere.
-func fitsShort(units []uint16) (name [11]byte, nt byte, ok bool) {
+// fits is the short name that says all of units by itself, so that no long name
+// is needed: ASCII in one case for each side of the period, the case kept in the
+// bits of DIR_NTRes, which Windows NT and Linux read. Letters beyond ASCII do
+// need one, as the code page they were written in is recorded nowhere, unless
+// the user named it: then capitals are taken.
+func (cp codepage) fits(units []uint16) (name [11]byte, nt byte, ok bool) {
 	name = [11]byte([]byte("           "))
 	pos, limit := 0, 8
 	var upper, lower bool
@@ -151,12 +150,13 @@ func fitsShort(units []uint16) (name [11]byte, nt byte, ok bool) {
 			continue
 		}
 		f := foldUnit(u)
-		if pos == limit || f == ' ' || f >= 0x7F || classifyShort(byte(f), pos) != shortOK {
+		c, ok := cp.byte(f, pos)
+		if pos == limit || f == ' ' || !ok || f >= 0x7F && f != u {
 			return name, 0, false
 		}
 		lower = lower || f != u
-		upper = upper || f == u && f >= 'A' && f <= 'Z'
-		name[pos] = byte(f)
+		upper = upper || f == u && unicode.IsUpper(rune(f))
+		name[pos] = c
 		pos++
 	}
 	bit := byte(lcaseBase)

@@ -22,6 +22,7 @@ type change struct {
 	staged bool           // there is anything to write
 	taken  []space.Extent // what was allocated, in units
 	freed  []freed
+	many   bool // so many files that what is not needed for verifying is given up
 }
 
 // place is the identity of a file: where its entry is.
@@ -42,7 +43,7 @@ type growth struct {
 
 // begin starts a change.
 func (v *volume) begin(fill bool) (*change, error) {
-	ds, err := newFolders(v.d, v.g, v.t, v.now)
+	ds, err := newFolders(v.d, v.g, v.t, v.now, v.cp)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +133,11 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	}
 	if err == nil {
 		err = c.stage()
+	}
+	if c.many {
+		for _, f := range c.ds.all {
+			f.names, f.kids = nil, nil
+		}
 	}
 	if err == nil {
 		err = c.verify()

@@ -16,16 +16,16 @@ type checker struct {
 	o   vol.CheckOptions
 	cat vol.Catalogue
 
-	boot  bootSector // the sector that counts: sector 0, or the backup where that is lost
-	g     *Geometry
-	fat   int        // the FAT that counts
-	used  *space.Map // bit i: the FAT entry of cluster i+2 is not free
-	bad   uint32     // clusters marked as bad
-	walk  *walk      // what the tree pass found
-	stats vol.Stats
-	label []byte             // of the root directory, nil for none
-	sets  map[int32]dirNames // names of directories in which entries are renamed
-	lost  *lostChains        // what the walk left, see lostChains
+	boot     bootSector // the sector that counts: sector 0, or the backup where that is lost
+	g        *Geometry
+	fat      int        // the FAT that counts
+	used     *space.Map // bit i: the FAT entry of cluster i+2 is not free
+	bad      uint32     // clusters marked as bad
+	walk     *walk      // what the tree pass found
+	stats    vol.Stats
+	label    []byte             // of the root directory, nil for none
+	dirNames map[int32]dirNames // names of directories in which entries are renamed
+	lost     *lostChains        // what the walk left, see lostChains
 }
 
 // newChecker is Driver.Check.

@@ -117,7 +117,7 @@ func (s *dirScan) beheaded(k int) {
 	if s.w.quiet || e.attr()&(attrVolume|attrReserved) != 0 || !plainShort(e.name()) || !s.w.c.g.Valid(st) {
 		return
 	}
-	if r := &s.run; r.n > 0 && r.broken == "" && !r.sums && r.next == 0 {
+	if r := &s.run; r.n > 0 && r.broken == "" && !r.mixedSums && r.next == 0 {
 		for b := byte('!'); b < 0x7F; b++ {
 			if e[0] = b; nameSum(e.name()) == r.sum && plainShort(e.name()) {
 				break

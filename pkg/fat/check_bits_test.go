@@ -65,6 +65,6 @@ func (l *lab) survives(t *testing.T, what string, decide vol.Decider) {
 	if touched {
 		slices.Sort(lost)
 		t.Errorf("%s: %d of %d lost, as %q", what, len(lost), len(l.known), lost[0])
-		report(t, res)
+		voltest.Log(t, res)
 	}
 }

@@ -194,6 +194,9 @@ func (c *checker) checkFields(r *vol.Report) {
 		want := c.media()
 		set("media-byte", offMedia, 1, uint32(want), vol.GotWant(hex(m), hex(want)))
 	}
+	if off := b.off(offBootSig16, offBootSig32); b.extHit() {
+		set("ext-signature", int64(off), 1, extBootSig, vol.GotWant(hex(b[off]), hex(byte(extBootSig))))
+	}
 	t16, t32 := b.u16(offTotSec16), b.u32(offTotSec32)
 	if t16 != 0 && t32 != 0 && uint32(t16) != t32 {
 		set("totals-disagree", offTotSec32, 4, 0, vol.GotWant(t32, t16))

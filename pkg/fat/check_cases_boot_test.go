@@ -38,6 +38,20 @@ func bootDamages() []damage {
 			l.boot(0, 0, 0, 0)
 			return spot{}
 		}},
+		{slug: "ext-signature", kinds: allKinds, hit: func(l *lab) spot {
+			off := l.extSignature()
+			l.boot(off, 0)
+			return spot{off: off}
+		}},
+		{slug: "ext-signature", name: "the backup is good", kinds: "32 4k", hit: func(l *lab) spot {
+			off := l.extSignature()
+			l.put(off, 0x39)
+			return spot{off: off}
+		}, also: []string{"backup-boot-differs"}, then: func(l *lab, now *reader) {
+			if b := l.get(6*l.sector + l.extSignature()); b != extBootSig {
+				l.t.Errorf("the backup has %#x now", b)
+			}
+		}},
 		{slug: "media-byte", kinds: allKinds, hit: func(l *lab) spot {
 			l.boot(21, 0x12)
 			return spot{off: 21}

@@ -120,45 +120,18 @@ func TestDamage(t *testing.T) {
 			if o.Slug == d.slug && want.fits(o.Loc) {
 				found = true
 			} else if o.Severity > vol.SevInfo && o.Slug != d.slug && !slices.Contains(d.also, o.Slug) {
-				t.Errorf("also found: %s", line(o))
+				t.Errorf("also found: %s", voltest.Line(o))
 			}
 		}
 		if !found {
 			t.Errorf("%s is not found at %+v", d.slug, want)
-			report(t, res)
+			voltest.Log(t, res)
 		}
 	})
 }
 
 func (s spot) fits(l vol.Location) bool {
 	return (s.path == "" || s.path == l.Path) && (s.cluster == 0 || s.cluster == l.Cluster) && (s.off == 0 || s.off == l.Range.Off)
-}
-
-func line(o vol.Outcome) string {
-	s := strings.Join([]string{o.Code, o.Slug, o.Severity.String(), o.Loc.Path, o.Message()}, " ")
-	if o.Repaired != nil {
-		s += " -> " + o.Repaired.Name
-	}
-	return s
-}
-
-func report(t testing.TB, res *vol.Result) {
-	t.Helper()
-	for _, o := range res.Outcomes {
-		t.Log(line(o))
-	}
-}
-
-// choose is -y, but takes the repair fix for slug where it is offered.
-func choose(slug, fix string) vol.Decider {
-	return func(f *vol.Finding) int {
-		if f.Slug == slug && fix != "" {
-			if i := slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Name == fix }); i >= 0 {
-				return i
-			}
-		}
-		return voltest.Always(f)
-	}
 }
 
 // TestRepair chooses the repair that each damage is for: after one run there is
@@ -168,21 +141,21 @@ func TestRepair(t *testing.T) {
 	eachDamage(t, func(t *testing.T, d *damage, l *lab) {
 		d.hit(l)
 		tx := dev.Begin(l.m)
-		res := fsck(t, tx, choose(d.slug, d.fix))
+		res := fsck(t, tx, voltest.Choose(d.slug, d.fix))
 		if res.Unproven != nil {
-			report(t, res)
+			voltest.Log(t, res)
 			t.Fatalf("unproven: %v", res.Unproven)
 		}
 		if p := vol.Find(Problems(), d.slug); !d.stays && p.Severity > vol.SevInfo && !repaired(res, d) {
 			t.Errorf("it was not repaired by %q", d.fix)
-			report(t, res)
+			voltest.Log(t, res)
 		}
 		commit(t, tx)
 		again := fsck(t, l.m, nil)
 		for _, o := range again.Outcomes {
 			if o.Severity > vol.SevInfo && !(d.stays && (o.Slug == d.slug || slices.Contains(d.also, o.Slug))) {
-				t.Errorf("after the repair: %s", line(o))
-				report(t, res)
+				t.Errorf("after the repair: %s", voltest.Line(o))
+				voltest.Log(t, res)
 			}
 		}
 		if d.stays && vol.Find(Problems(), d.slug).Severity > vol.SevInfo {
@@ -263,7 +236,7 @@ func TestRepairLossless(t *testing.T) {
 		}
 		for _, o := range res.Outcomes {
 			if o.Repaired != nil && o.Repaired.Loss != vol.LossNone {
-				t.Errorf("not lossless: %s", line(o))
+				t.Errorf("not lossless: %s", voltest.Line(o))
 			}
 		}
 		commit(t, tx)
@@ -280,7 +253,7 @@ func TestRepairLossless(t *testing.T) {
 			}
 			if !r.holds(path, b) {
 				t.Errorf("%s was there before", path)
-				report(t, res)
+				voltest.Log(t, res)
 			}
 		}
 	})
@@ -292,13 +265,13 @@ func fsckAll(t testing.TB, m *dev.Mem) *vol.Result {
 	tx := dev.Begin(m)
 	res := fsck(t, tx, voltest.Always)
 	if res.Unproven != nil {
-		report(t, res)
+		voltest.Log(t, res)
 		t.Fatalf("unproven: %v", res.Unproven)
 	}
 	commit(t, tx)
 	for _, o := range fsck(t, m, nil).Outcomes {
 		if o.Severity > vol.SevInfo {
-			t.Errorf("after the repair: %s", line(o))
+			t.Errorf("after the repair: %s", voltest.Line(o))
 		}
 	}
 	return res

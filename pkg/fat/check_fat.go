@@ -51,9 +51,9 @@ func (c *checker) readFATs(ctx context.Context) (diff []fatDiff, used *space.Map
 	return diff, used, load, err
 }
 
-// fatDiff is what compareFats saw of one copy.
+// fatDiff is what compareFats saw of one FAT.
 type fatDiff struct {
-	copy    int
+	fat     int
 	first   int64 // byte in the FAT, -1 where it is equal
 	sectors int64 // that differ
 }
@@ -68,7 +68,7 @@ func (c *checker) compareFats(ctx context.Context) ([]fatDiff, error) {
 		if k == c.fat {
 			continue
 		}
-		d := fatDiff{copy: k, first: -1}
+		d := fatDiff{fat: k, first: -1}
 		err := c.eachDiff(ctx, c.fat, k, func(off int64, _ []byte) error {
 			if d.first < 0 {
 				d.first = off
@@ -119,7 +119,7 @@ func (c *checker) eachDiff(ctx context.Context, a, b int, fn func(off int64, wan
 	return nil
 }
 
-// nextEither is the first offset in the FAT, from off on, where copy a or b
+// nextEither is the first offset in the FAT, from off on, where FAT a or b
 // may hold data; a multiple of the sector size.
 func (c *checker) nextEither(a, b int, off int64) int64 {
 	next := c.g.FatBytes()
@@ -164,7 +164,7 @@ func (c *checker) judgeCopies(ctx context.Context, r *vol.Report, diff []fatDiff
 	}
 	first := diff[0]
 	c.fat = best
-	r.Found(c.cat.Found("fats-differ", vol.At(c.g.FatOff(first.copy)+first.first, c.g.SectorSize), vol.Offer(name),
+	r.Found(c.cat.Found("fats-differ", vol.At(c.g.FatOff(first.fat)+first.first, c.g.SectorSize), vol.Offer(name),
 		vol.Detail("in %d of its sectors; FAT %d fits the directories best%s", first.sectors, best, why)),
 		func(ctx context.Context, _ vol.Repair) error {
 			if err := c.takeEntries(best, better); err != nil {
@@ -216,12 +216,21 @@ func (c *checker) chooseFAT(ctx context.Context) (best int, fits bool, err error
 			lowest, best = n, k
 		}
 	}
-	return best, lowest <= 1, nil // a wrong head alone is no reason for doubt
+	return best, lowest <= weightHead, nil // a wrong head alone is no reason for doubt
 }
 
-// faults counts what contradicts the directories if FAT k is taken for right:
-// each broken chain weighs 256, a run of clusters without an owner 4, a wrong
-// first entry 1.
+// What faults makes of each contradiction. A chain that breaks tells against a FAT
+// far more than clusters without an owner, which a cut may leave in any; a wrong
+// entry 0, which no chain needs, only decides between FATs that are else alike. A
+// FAT with which there is no root directory at all is out of the question.
+const (
+	weightHead   = 1
+	weightOrphan = 4
+	weightChain  = 256
+	weightRoot   = 1 << 40
+)
+
+// faults weighs what contradicts the directories if FAT k is taken for right.
 func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
 	used, load, err := loadMap(ctx, c.d, c.g, k, 0)
 	if err != nil {
@@ -232,12 +241,12 @@ func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
 	if err := w.run(ctx); err != nil {
 		return 0, err
 	}
-	n := 256 * uint64(len(w.faults)+len(w.shared)+len(w.twice))
+	n := weightChain * uint64(len(w.faults)+len(w.shared)+len(w.twice))
 	if w.rootBroken || w.dirs[0].garbage {
-		n += 1 << 40
+		n += weightRoot
 	}
 	err = w.lostRuns(func(space.Extent) error {
-		n += 4
+		n += weightOrphan
 		return nil
 	})
 	if err != nil {
@@ -246,7 +255,7 @@ func (c *checker) faults(ctx context.Context, k int) (uint64, error) {
 	if e, err := w.tab.raw(0); err != nil {
 		return 0, err
 	} else if e != c.entry0() {
-		n++
+		n += weightHead
 	}
 	c.stats.BytesRead += load.bytes
 	return n, nil

@@ -275,6 +275,14 @@ func (l *lab) boot(off int64, b ...byte) {
 	}
 }
 
+// extSignature is where BS_BootSig is.
+func (l *lab) extSignature() int64 {
+	if l.bits == 32 {
+		return 66
+	}
+	return 38
+}
+
 func (l *lab) boot16(off int64, v uint16) { l.boot(off, byte(v), byte(v>>8)) }
 func (l *lab) boot32(off int64, v uint32) {
 	l.boot16(off, uint16(v))

@@ -65,7 +65,7 @@ func (c *checker) mergeFATs(ctx context.Context, k int) (better []fatEntry, fits
 		}
 	}
 	c.stats.BytesRead = trial.stats.BytesRead
-	return better, least <= 1, nil
+	return better, least <= weightHead, nil
 }
 
 var errManyEntries = errors.New("too many entries differ")

@@ -36,12 +36,12 @@ func TestRescueLongChain(t *testing.T) {
 	const n = 1<<17 + 5
 	l.link(l.run(10, n))
 	l.count()
-	res := guarded(t, l.m, choose("lost-chains", fixRescue))
+	res := guarded(t, l.m, voltest.Choose("lost-chains", fixRescue))
 	if got := found(res); got != "lost-chains:rescue fsinfo-free-wrong:set" {
 		t.Error(got)
 	}
 	tx := dev.Begin(l.m)
-	fsck(t, tx, choose("lost-chains", fixRescue))
+	fsck(t, tx, voltest.Choose("lost-chains", fixRescue))
 	r, err := newReader(tx)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestRescueAgain(t *testing.T) {
 		l.link([]uint32{l.spare(0), l.spare(1)})
 		l.next = l.spare(10)
 		tx := dev.Begin(l.m)
-		fsck(t, tx, choose("lost-chains", fixRescue))
+		fsck(t, tx, voltest.Choose("lost-chains", fixRescue))
 		commit(t, tx)
 		l.set(l.spare(20), l.eoc())
 	}
@@ -262,7 +262,7 @@ func TestCrossLinkEvidence(t *testing.T) {
 		i := slices.IndexFunc(res.Outcomes, func(o vol.Outcome) bool { return o.Slug == "cross-linked" })
 		if i < 0 || res.Outcomes[i].Loc.Path != tt.loser {
 			t.Errorf("%s: %s", tt.why, found(res))
-			report(t, res)
+			voltest.Log(t, res)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestBytePairs(t *testing.T) {
 			for path, b := range before {
 				if l.known[path] == b && !there[b] {
 					t.Errorf("%s is lost: %s", path, strings.Join(done, "; "))
-					report(t, res)
+					voltest.Log(t, res)
 				}
 			}
 		})
@@ -185,7 +185,7 @@ func (l *lab) mend(t *testing.T, done []string) {
 		for path, b := range before {
 			if want, ok := l.known[path]; ok && b == want && !r.holds(path, b) {
 				t.Errorf("-p lost %s", path)
-				report(t, res)
+				voltest.Log(t, res)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (l *lab) honest(t *testing.T, d dev.Device, res *vol.Result) {
 	t.Helper()
 	if res.Unproven != nil {
 		t.Errorf("unproven: %v", res.Unproven)
-		report(t, res)
+		voltest.Log(t, res)
 		return
 	}
 	left := func(res *vol.Result) (out []string) {
@@ -219,8 +219,8 @@ func (l *lab) honest(t *testing.T, d dev.Device, res *vol.Result) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("left is %q, a second check finds %q", want, got)
-		report(t, res)
+		voltest.Log(t, res)
 		t.Log("again:")
-		report(t, again)
+		voltest.Log(t, again)
 	}
 }

@@ -70,7 +70,7 @@ func guarded(t testing.TB, m dev.Device, decide vol.Decider) *vol.Result {
 	}
 	for _, o := range again.Outcomes {
 		if o.Severity > vol.SevInfo {
-			t.Errorf("after the repair: %s", line(o))
+			t.Errorf("after the repair: %s", voltest.Line(o))
 		}
 	}
 	return res
@@ -168,7 +168,7 @@ func orphans(t testing.TB, n int) *lab {
 func TestManyOrphans(t *testing.T) {
 	l := orphans(t, 20_000)
 	for _, fix := range []string{fixFree, fixRescue} {
-		res := guarded(t, l.m, choose("lost-chains", fix))
+		res := guarded(t, l.m, voltest.Choose("lost-chains", fix))
 		if n := counts(res)["lost-chains"]; n != 1 {
 			t.Errorf("%v", counts(res))
 		}
@@ -289,7 +289,7 @@ func BenchmarkCheckOrphans10k(b *testing.B) { benchCheck(b, orphans(b, 10_000).m
 
 // BenchmarkCheckRescue10k makes files of 10 000 lost chains.
 func BenchmarkCheckRescue10k(b *testing.B) {
-	benchCheck(b, orphans(b, 10_000).m, choose("lost-chains", fixRescue))
+	benchCheck(b, orphans(b, 10_000).m, voltest.Choose("lost-chains", fixRescue))
 }
 
 // BenchmarkCheckEmpty checks a fresh volume of 2^27 clusters.

@@ -32,13 +32,14 @@ type folders struct {
 	g    *Geometry
 	t    *table
 	now  stamp
+	cp   codepage
 	root *folder
 	all  []*folder // parents before their children
 }
 
 // newFolders reads the root directory.
-func newFolders(d dev.Device, g *Geometry, t *table, now stamp) (*folders, error) {
-	ds := &folders{d: d, g: g, t: t, now: now}
+func newFolders(d dev.Device, g *Geometry, t *table, now stamp, cp codepage) (*folders, error) {
+	ds := &folders{d: d, g: g, t: t, now: now, cp: cp}
 	root := &folder{path: "/", fixed: g.Type != FAT32}
 	var err error
 	if root.fixed {
@@ -88,7 +89,7 @@ func (ds *folders) load(f *folder, start uint32) error {
 // read reads the slots of f, of which there may be limit, and indexes them.
 func (ds *folders) read(f *folder, limit int) (err error) {
 	if f.slots, err = vol.ReadSlots(ds.d, ds.ranges(f), limit); err == nil {
-		f.index()
+		f.index(ds.cp)
 	}
 	return err
 }
@@ -107,7 +108,7 @@ func (f *folder) at(slot int) dirEntry { return f.slots.At(slot) }
 func (f *folder) used() []byte { return f.slots.Run(0, f.slots.End()) }
 
 // index collects the names and the free slots.
-func (f *folder) index() {
+func (f *folder) index(cp codepage) {
 	f.names = make(map[string]int32)
 	f.kids = make(map[int]*folder)
 	var units []uint16
@@ -115,7 +116,7 @@ func (f *folder) index() {
 		if n.e.isVolume() {
 			return true
 		}
-		units = shortUnits(n.e.name(), units[:0])
+		units = cp.units(n.e.name(), units[:0])
 		f.addName(units, n.slot)
 		if n.long != nil {
 			f.addName(n.long, n.slot)
@@ -159,11 +160,11 @@ type namedEntry struct {
 }
 
 // name is what a user sees.
-func (n namedEntry) name() string {
+func (n namedEntry) name(cp codepage) string {
 	if n.long != nil {
 		return decodeUnits(n.long)
 	}
-	return decodeShort(n.e.name(), n.e[offNTRes])
+	return cp.decode(n.e.name(), n.e[offNTRes])
 }
 
 // eachEntry calls fn for the entries in use among slots, labels included, until

@@ -3,7 +3,6 @@ package fat
 import (
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -14,17 +13,8 @@ type stamp struct{ date, time uint16 }
 
 // newStamp is the nearest stamp to unix, seconds since 1970, taken as UTC.
 func newStamp(unix int64) stamp {
-	t := time.Unix(unix, 0).UTC()
-	if first := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); t.Before(first) {
-		t = first
-	}
-	if last := time.Date(2107, 12, 31, 23, 59, 58, 0, time.UTC); t.After(last) {
-		t = last
-	}
-	return stamp{
-		date: uint16((t.Year()-1980)<<9 | int(t.Month())<<5 | t.Day()),
-		time: uint16(t.Hour()<<11 | t.Minute()<<5 | t.Second()/2),
-	}
+	date, clock, _ := vol.DOSTime(unix)
+	return stamp{date: date, time: clock}
 }
 
 func (e dirEntry) put16(off int, v uint16) { binary.LittleEndian.PutUint16(e[off:], v) }
@@ -66,12 +56,12 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 	if err != nil {
 		return 0, err
 	}
-	short, nt, fits := fitsShort(units)
+	short, nt, fits := ds.cp.fits(units)
 	var long [][entryLen]byte
 	if !fits {
 		var buf [12]uint16
-		short, err = shortAlias(units, func(n [11]byte) bool {
-			_, taken := f.names[nameKey(shortUnits(n[:], buf[:0]))]
+		short, err = ds.cp.alias(units, func(n [11]byte) bool {
+			_, taken := f.names[nameKey(ds.cp.units(n[:], buf[:0]))]
 			return taken
 		})
 		if err != nil {
@@ -90,7 +80,7 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 	}
 	copy(f.at(slot), newEntry(short, nt, attr, ds.now))
 	f.addName(units, slot)
-	f.addName(shortUnits(short[:], nil), slot)
+	f.addName(ds.cp.units(short[:], nil), slot)
 	return slot, nil
 }
 

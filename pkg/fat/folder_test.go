@@ -48,7 +48,7 @@ func removed(t testing.TB, m dev.Device, paths ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ds, err := newFolders(m, g, newTable(m, g, 0), stamp{})
+	ds, err := newFolders(m, g, newTable(m, g, 0), stamp{}, dosPage())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestGarbageBehindTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ds, err := newFolders(m, g, newTable(m, g, 0), stamp{})
+		ds, err := newFolders(m, g, newTable(m, g, 0), stamp{}, dosPage())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestBrokenDirectories(t *testing.T) {
 			preallocated(t, m, newFiles(map[string]int64{"D/A": 1, "F": 2048}, "D/A", "F"))
 			_, g, err := readBoot(m)
 			must(t, err)
-			ds, err := newFolders(m, g, newTable(m, g, 0), stamp{})
+			ds, err := newFolders(m, g, newTable(m, g, 0), stamp{}, dosPage())
 			must(t, err)
 			slot, _ := ds.root.lookup("D")
 			breakIt(t, m, g, file{dir: ds.root, slot: slot})
@@ -242,7 +242,7 @@ func TestBrokenFiles(t *testing.T) {
 			_, g, err := readBoot(m)
 			must(t, err)
 			tab := newTable(m, g, 0)
-			ds, err := newFolders(m, g, tab, stamp{})
+			ds, err := newFolders(m, g, tab, stamp{}, dosPage())
 			must(t, err)
 			end := ds.root.slots.End()
 			must(t, breakIt(tab, ds.root.at(end-2), ds.root.at(end-1)))

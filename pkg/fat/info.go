@@ -1,6 +1,7 @@
 package fat
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -23,6 +24,7 @@ func describe(d dev.Device) (vol.Info, error) {
 		info.Fields = append(info.Fields, fsInfoFields(f, g.FSInfoSector*g.SectorSize)...)
 	}
 	info.Fields = append(info.Fields, headFields(d, g)...)
+	vol.Explain(info.Fields, meanings())
 	return info, nil
 }
 
@@ -54,7 +56,7 @@ func labelOf(b bootSector, root []byte) string {
 // rootLabel is the label entry of the root directory, nil where there is none
 // or the directory cannot be read.
 func rootLabel(d dev.Device, g *Geometry) []byte {
-	ds, err := newFolders(d, g, newTable(d, g, g.ActiveFat), stamp{})
+	ds, err := newFolders(d, g, newTable(d, g, g.ActiveFat), stamp{}, dosPage())
 	if err != nil {
 		return nil
 	}
@@ -98,62 +100,62 @@ func bootFields(b bootSector, g *Geometry) []vol.Field {
 		fs = append(fs, vol.Field{Name: name, Offset: int64(off), Value: v})
 	}
 	text := func(p []byte) string { return strings.TrimRight(labelText(p), " ") }
-	add("jump", offJump, hex(uint32(b[0])<<16|uint32(b[1])<<8|uint32(b[2])))
-	add("oem_name", offOEM, text(b[offOEM:offOEM+8]))
-	add("bytes_per_sector", offBytsPerSec, b.u16(offBytsPerSec))
-	add("sectors_per_cluster", offSecPerClus, b.u8(offSecPerClus))
-	add("reserved_sectors", offRsvdSecCnt, b.u16(offRsvdSecCnt))
-	add("fats", offNumFATs, b.u8(offNumFATs))
-	add("root_entries", offRootEntCnt, b.u16(offRootEntCnt))
-	add("total_sectors_16", offTotSec16, b.u16(offTotSec16))
-	add("media", offMedia, hex(b.u8(offMedia)))
-	add("fat_sectors_16", offFATSz16, b.u16(offFATSz16))
-	add("sectors_per_track", offSecPerTrk, b.u16(offSecPerTrk))
-	add("heads", offNumHeads, b.u16(offNumHeads))
-	add("hidden_sectors", offHiddSec, b.u32(offHiddSec))
-	add("total_sectors_32", offTotSec32, b.u32(offTotSec32))
+	add("BS_jmpBoot", offJump, hex(uint32(b[0])<<16|uint32(b[1])<<8|uint32(b[2])))
+	add("BS_OEMName", offOEM, text(b[offOEM:offOEM+8]))
+	add("BPB_BytsPerSec", offBytsPerSec, b.u16(offBytsPerSec))
+	add("BPB_SecPerClus", offSecPerClus, b.u8(offSecPerClus))
+	add("BPB_RsvdSecCnt", offRsvdSecCnt, b.u16(offRsvdSecCnt))
+	add("BPB_NumFATs", offNumFATs, b.u8(offNumFATs))
+	add("BPB_RootEntCnt", offRootEntCnt, b.u16(offRootEntCnt))
+	add("BPB_TotSec16", offTotSec16, b.u16(offTotSec16))
+	add("BPB_Media", offMedia, hex(b.u8(offMedia)))
+	add("BPB_FATSz16", offFATSz16, b.u16(offFATSz16))
+	add("BPB_SecPerTrk", offSecPerTrk, b.u16(offSecPerTrk))
+	add("BPB_NumHeads", offNumHeads, b.u16(offNumHeads))
+	add("BPB_HiddSec", offHiddSec, b.u32(offHiddSec))
+	add("BPB_TotSec32", offTotSec32, b.u32(offTotSec32))
 	if g.Type == FAT32 {
-		add("fat_sectors_32", offFATSz32, b.u32(offFATSz32))
-		add("ext_flags", offExtFlags, hex(b.u16(offExtFlags)))
-		add("version", offFSVer, hex(b.u16(offFSVer)))
-		add("root_cluster", offRootClus, b.u32(offRootClus))
-		add("fsinfo_sector", offFSInfo, b.u16(offFSInfo))
-		add("backup_boot_sector", offBkBootSec, b.u16(offBkBootSec))
+		add("BPB_FATSz32", offFATSz32, b.u32(offFATSz32))
+		add("BPB_ExtFlags", offExtFlags, hex(b.u16(offExtFlags)))
+		add("BPB_FSVer", offFSVer, hex(b.u16(offFSVer)))
+		add("BPB_RootClus", offRootClus, b.u32(offRootClus))
+		add("BPB_FSInfo", offFSInfo, b.u16(offFSInfo))
+		add("BPB_BkBootSec", offBkBootSec, b.u16(offBkBootSec))
 	}
-	add("drive_number", b.off(offDrvNum16, offDrvNum32), hex(b[b.off(offDrvNum16, offDrvNum32)]))
-	add("state", b.off(offFlags16, offFlags32), hex(b.state()))
-	add("ext_boot_signature", b.off(offBootSig16, offBootSig32), hex(b[b.off(offBootSig16, offBootSig32)]))
-	add("volume_id", b.off(offVolID16, offVolID32), formatID(b.serial()))
-	add("volume_label", b.off(offVolLab16, offVolLab32), labelText(b.label()))
-	add("fs_type", b.off(offFilSysTy16, offFilSysTy32), text(b.fsType()))
-	add("signature", offSignature, hex(b.u16(offSignature)))
+	add("BS_DrvNum", b.off(offDrvNum16, offDrvNum32), hex(b[b.off(offDrvNum16, offDrvNum32)]))
+	add("BS_Reserved1", b.off(offFlags16, offFlags32), hex(b.state()))
+	add("BS_BootSig", b.off(offBootSig16, offBootSig32), hex(b[b.off(offBootSig16, offBootSig32)]))
+	add("BS_VolID", b.off(offVolID16, offVolID32), formatID(b.serial()))
+	add("BS_VolLab", b.off(offVolLab16, offVolLab32), labelText(b.label()))
+	add("BS_FilSysType", b.off(offFilSysTy16, offFilSysTy32), text(b.fsType()))
+	add("Signature_word", offSignature, hex(b.u16(offSignature)))
 	return fs
 }
 
 // fsInfoFields are the fields of the FSInfo sector at byte off.
 func fsInfoFields(f fsInfo, off int64) []vol.Field {
 	return []vol.Field{
-		{Name: "fsinfo_lead_signature", Offset: off + offFSILead, Value: hex(f.u32(offFSILead))},
-		{Name: "fsinfo_struct_signature", Offset: off + offFSIStruct, Value: hex(f.u32(offFSIStruct))},
-		{Name: "fsinfo_free_clusters", Offset: off + offFSIFree, Value: f.free()},
-		{Name: "fsinfo_next_free", Offset: off + offFSINext, Value: f.next()},
-		{Name: "fsinfo_trail_signature", Offset: off + offFSITrail, Value: hex(f.u32(offFSITrail))},
+		{Name: "FSI_LeadSig", Offset: off + offFSILead, Value: hex(f.u32(offFSILead))},
+		{Name: "FSI_StrucSig", Offset: off + offFSIStruct, Value: hex(f.u32(offFSIStruct))},
+		{Name: "FSI_Free_Count", Offset: off + offFSIFree, Value: f.free()},
+		{Name: "FSI_Nxt_Free", Offset: off + offFSINext, Value: f.next()},
+		{Name: "FSI_TrailSig", Offset: off + offFSITrail, Value: hex(f.u32(offFSITrail))},
 	}
 }
 
-// headFields are the two entries of each FAT that belong to no cluster, as far
-// as they are there: the device may end before.
+// headFields are the two entries of each FAT, counted from 0, that belong to no
+// cluster, as far as they are there: the device may end before.
 func headFields(d dev.Device, g *Geometry) []vol.Field {
 	var fs []vol.Field
 	for k := range g.Fats {
 		t := newTable(d, g, k)
-		for c, name := range []string{"entry_0", "entry_1"} {
+		for c, name := range []string{"[0]", "[1]"} {
 			v, err := t.raw(uint32(c))
 			if err != nil {
 				continue
 			}
 			fs = append(fs, vol.Field{
-				Name:   "fat_" + string(rune('0'+k)) + "_" + name,
+				Name:   fmt.Sprintf("FAT %d%s", k, name),
 				Offset: g.FatOff(k) + int64(c)*int64(g.Type)/8, Value: hex(v),
 			})
 		}

@@ -4,6 +4,7 @@ package fat
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -182,6 +184,47 @@ func (im *kernelImage) prepare(t *testing.T, d dev.Device, r vol.PreallocRequest
 	}
 }
 
+// put adds files as format --from and copy do.
+func (im *kernelImage) put(t *testing.T, d dev.Device) {
+	t.Helper()
+	r := &vol.PutRequest{}
+	entry := func(path string, kind vol.Kind, data []byte) {
+		e := vol.Entry{Path: path, Same: -1, Size: int64(len(data))}
+		e.Kind, e.Modified = kind, time.Unix(1_700_000_000, 0)
+		r.Entries = append(r.Entries, e)
+		if kind == vol.KindFile {
+			im.want[path] = filled(data)
+		}
+	}
+	entry("Put there", vol.KindDir, nil)
+	for i, name := range []string{"SHORT.TXT", "lower.txt", "Mixed Case.txt", "ünïcödé 日本語", strings.Repeat("y", 255), "two.dots.txt"} {
+		entry("Put there/"+name, vol.KindFile, pattern(name, i*4099))
+	}
+	r.Open = func(i int) (vol.Contents, error) {
+		return inMemory{bytes.NewReader(im.want[r.Entries[i].Path].data)}, nil
+	}
+	putFiles(t, d, r)
+}
+
+// inMemory is vol.Contents of bytes.
+type inMemory struct{ *bytes.Reader }
+
+func (inMemory) Close() error { return nil }
+
+// putFiles carries a request out.
+func putFiles(t testing.TB, d dev.Device, r *vol.PutRequest) {
+	t.Helper()
+	ctx := context.Background()
+	txn := dev.Begin(d)
+	v, err := open(ctx, txn, vol.OpenOptions{Raw: d})
+	must(t, err)
+	res, err := v.(vol.Filler).Put(ctx, r)
+	must(t, err)
+	must(t, vol.Pour(ctx, txn, d, r, res, func(int64) {}))
+	_, err = txn.Commit(ctx, dev.CommitOptions{})
+	must(t, err)
+}
+
 func pattern(text string, n int) []byte {
 	return bytes.Repeat([]byte(text), n/len(text)+1)[:n]
 }
@@ -206,6 +249,7 @@ func ours(t *testing.T, name, typ string, size, cluster, sector, big int64) *ker
 		r.Files = append(r.Files, vol.PreallocFile{Path: fmt.Sprintf("many/file with a long name %02d.dat", i), Length: int64(i * 37)})
 	}
 	im.prepare(t, m, r)
+	im.put(t, m)
 	// A file of several extents: others are in its way when it grows.
 	im.prepare(t, m, newFiles(map[string]int64{"Append to me.bin": 60_000}, "Append to me.bin"))
 	im.path = saved(t, m)

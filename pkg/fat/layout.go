@@ -1,6 +1,9 @@
 package fat
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // Type is the width of a FAT entry in bits.
 type Type int
@@ -62,6 +65,7 @@ const (
 
 	bootSectorLen = 512
 	extBootSig    = 0x29
+	extBootSigOld = 0x28
 	mirrorOff     = 0x80 // BPB_ExtFlags: only the FAT in bits 0-3 is active
 	// Bits of BS_Reserved1, as Windows NT and Linux use them (fat_fs.h,
 	// FAT_STATE_DIRTY): bit 0 dirty, bit 1 surface test wanted.
@@ -93,7 +97,16 @@ func (b bootSector) off(o16, o32 int) int {
 	}
 	return o16
 }
-func (b bootSector) hasExt() bool   { return b[b.off(offBootSig16, offBootSig32)] == extBootSig }
+func (b bootSector) hasExt() bool { return b[b.off(offBootSig16, offBootSig32)] == extBootSig }
+
+// extHit: the mark that says that serial number, label and type string follow is
+// none, but the string follows. (28 hexadecimal is the mark of older systems that
+// had the serial number alone.)
+func (b bootSector) extHit() bool {
+	mark := b[b.off(offBootSig16, offBootSig32)]
+	return mark != extBootSig && mark != extBootSigOld && strings.HasPrefix(string(b.fsType()), "FAT")
+}
+
 func (b bootSector) serial() uint32 { return b.u32(b.off(offVolID16, offVolID32)) }
 func (b bootSector) label() []byte {
 	o := b.off(offVolLab16, offVolLab32)

@@ -20,7 +20,7 @@ type loadStats struct {
 	bad    uint32
 }
 
-// loadMap reads FAT number copy into a map: bit i is set where the entry of
+// loadMap reads FAT number fat into a map: bit i is set where the entry of
 // cluster i+2 is not free. window is that of dev.ReadRuns.
 //
 // It is the allocator lesson on loading: exfat_allocate_bitmap() took 41.7 s
@@ -30,8 +30,8 @@ type loadStats struct {
 // more: one run, a window read ahead, decoded by all cores in pieces as they
 // come. What the image file says is a hole is free without being read, so
 // the FAT of a fresh sparse image costs next to nothing.
-func loadMap(ctx context.Context, d dev.Device, g *Geometry, copy int, window int64) (*space.Map, loadStats, error) {
-	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy, workers: runtime.GOMAXPROCS(0)}
+func loadMap(ctx context.Context, d dev.Device, g *Geometry, fat int, window int64) (*space.Map, loadStats, error) {
+	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), fat: fat, workers: runtime.GOMAXPROCS(0)}
 	stats, err := l.load(ctx, window)
 	return l.m, stats, err
 }
@@ -39,8 +39,8 @@ func loadMap(ctx context.Context, d dev.Device, g *Geometry, copy int, window in
 // loadCompared is loadMap with so many workers that also compares the other FATs
 // with the one it loads, and tells whether they say the same: the reserved bits of
 // FAT32 do not count.
-func loadCompared(ctx context.Context, d dev.Device, g *Geometry, copy, workers int) (*space.Map, loadStats, bool, error) {
-	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), copy: copy, compare: true, workers: workers}
+func loadCompared(ctx context.Context, d dev.Device, g *Geometry, fat, workers int) (*space.Map, loadStats, bool, error) {
+	l := &mapLoader{d: d, g: g, m: space.NewMap(g.Clusters), fat: fat, compare: true, workers: workers}
 	stats, err := l.load(ctx, 0)
 	return l.m, stats, !l.differ.Load(), err
 }
@@ -50,7 +50,7 @@ type mapLoader struct {
 	d       dev.Device
 	g       *Geometry
 	m       *space.Map
-	copy    int // which FAT
+	fat     int // which FAT
 	compare bool
 	workers int
 
@@ -62,7 +62,7 @@ func (l *mapLoader) load(ctx context.Context, window int64) (loadStats, error) {
 	// Entries 0 and 1, and all of a FAT12, whose entries cross bytes, and which
 	// are 6 KiB: these are read at once.
 	entry := int64(l.g.Type) / 8
-	head := dev.Range{Off: l.g.FatOff(l.copy), Len: firstCluster * entry}
+	head := dev.Range{Off: l.g.FatOff(l.fat), Len: firstCluster * entry}
 	if l.g.Type == FAT12 {
 		head.Len = l.g.entryBytes()
 	}
@@ -99,9 +99,9 @@ func (l *mapLoader) worker() func(dev.Range, []byte) error {
 		switch {
 		case b == nil: // a hole: the map starts out free
 		case l.g.Type == FAT32:
-			l.load32(uint32((r.Off-l.g.FatOff(l.copy))/4)-firstCluster, b)
+			l.load32(uint32((r.Off-l.g.FatOff(l.fat))/4)-firstCluster, b)
 		default:
-			l.load16(uint32((r.Off-l.g.FatOff(l.copy))/2)-firstCluster, b)
+			l.load16(uint32((r.Off-l.g.FatOff(l.fat))/2)-firstCluster, b)
 		}
 		return nil
 	}
@@ -117,10 +117,10 @@ func (l *mapLoader) compareWith(r dev.Range, b, buf []byte) error {
 		return nil
 	}
 	for k := range l.g.Fats {
-		if k == l.copy {
+		if k == l.fat {
 			continue
 		}
-		same, err := l.same(dev.Range{Off: r.Off + l.g.FatOff(k) - l.g.FatOff(l.copy), Len: r.Len}, b, buf)
+		same, err := l.same(dev.Range{Off: r.Off + l.g.FatOff(k) - l.g.FatOff(l.fat), Len: r.Len}, b, buf)
 		if err != nil {
 			return err
 		}
@@ -281,18 +281,18 @@ func (l *mapLoader) load12(b []byte) {
 }
 
 // fatsDiffer looks for an entry of a data cluster in which another FAT says
-// something else than FAT number copy, and returns the byte of the device
+// something else than FAT number fat, and returns the byte of the device
 // where it is, or -1. The reserved bits of FAT32 do not count.
-func fatsDiffer(ctx context.Context, d dev.Device, g *Geometry, copy int) (int64, error) {
+func fatsDiffer(ctx context.Context, d dev.Device, g *Geometry, fat int) (int64, error) {
 	from := int64(firstCluster) * int64(g.Type) / 8
 	n := g.entryBytes() - from
 	var mine []byte
 	at := int64(-1)
 	for k := range g.Fats {
-		if k == copy {
+		if k == fat {
 			continue
 		}
-		shift := g.FatOff(copy) - g.FatOff(k)
+		shift := g.FatOff(fat) - g.FatOff(k)
 		run := dev.Range{Off: g.FatOff(k) + from, Len: n}
 		_, err := dev.ReadRuns(ctx, wholeHoles{d}, []dev.Range{run}, dev.ReadOptions{Holes: true}, func(r dev.Range, b []byte) (err error) {
 			if at >= 0 {

@@ -9,14 +9,14 @@ import (
 // longRun is a long name being gathered: slots from … from+n-1, which stand
 // directly before the slot that is looked at.
 type longRun struct {
-	from, n int
-	next    int // the number that the next slot must have
-	sum     byte
-	broken  string // what is out of sequence, "" for nothing
-	fields  int    // slots with a type or a cluster
-	attrs   int    // slots with reserved bits in their attributes
-	sums    bool   // not all slots have the same checksum
-	hash    uint32 // of the whole name, set by longName
+	from, n    int
+	next       int    // the number that the next slot must have
+	sum        byte   // the checksum that the first slot has
+	mixedSums  bool   // not all slots have the same checksum
+	broken     string // what is out of sequence, "" for nothing
+	withFields int    // slots with a type or a cluster, which are to be 0
+	withAttrs  int    // slots with reserved bits in their attributes
+	hash       uint32 // of the whole name, set by longName
 }
 
 // longSlot takes a slot of a long name. [FAT] "Long Directory Entries": the
@@ -40,13 +40,13 @@ func (s *dirScan) longSlot(k int, l longSlot) {
 		r.broken = "a slot has the wrong number"
 	}
 	if l.chksum() != r.sum {
-		r.sums = true
+		r.mixedSums = true
 	}
 	if l.kind() != 0 || l.start() != 0 {
-		r.fields++
+		r.withFields++
 	}
 	if l[offAttr] != attrLongName {
-		r.attrs++
+		r.withAttrs++
 	}
 	r.n++
 	r.next--
@@ -81,10 +81,10 @@ func (s *dirScan) dropRun(k int) {
 // reports whether it is the name of that entry.
 func (s *dirScan) finishRun(k int, e dirEntry) bool {
 	r := &s.run
-	if r.broken == "" && !r.sums && r.next != 0 {
+	if r.broken == "" && !r.mixedSums && r.next != 0 {
 		r.broken = "the last slots are missing"
 	}
-	if sum := nameSum(e.name()); r.sums || r.sum != sum {
+	if sum := nameSum(e.name()); r.mixedSums || r.sum != sum {
 		s.note("lfn-checksum", r.from, r.n, s.shortOf(e), "%#x, that of the short name is %#x", r.sum, sum)
 		return false
 	}
@@ -156,11 +156,11 @@ func (s *dirScan) longUnits(from, to int, dst []uint16) []uint16 {
 // longName looks at the characters of a long name whose slots are in order.
 func (s *dirScan) longName(k int, e dirEntry) bool {
 	r := &s.run
-	if r.fields > 0 {
-		s.note("lfn-fields", r.from, r.n, s.shortOf(e), "%d of %d slots", r.fields, r.n)
+	if r.withFields > 0 {
+		s.note("lfn-fields", r.from, r.n, s.shortOf(e), "%d of %d slots", r.withFields, r.n)
 	}
-	if r.attrs > 0 {
-		s.note("lfn-attr", r.from, r.n, s.shortOf(e), "%d of %d slots", r.attrs, r.n)
+	if r.withAttrs > 0 {
+		s.note("lfn-attr", r.from, r.n, s.shortOf(e), "%d of %d slots", r.withAttrs, r.n)
 	}
 	var buf [(maxLongSlots + 12) * ldirChars]uint16 // a slot number has 5 bits
 	u := s.longUnits(r.from, k, buf[:0])

@@ -131,7 +131,7 @@ func (s *scanner) fatHead() error {
 // root reads the root directory, which [Linux] does to know its size, and the
 // label in it.
 func (s *scanner) root() {
-	ds, err := newFolders(s.d, s.g, newTable(s.d, s.g, s.g.ActiveFat), stamp{})
+	ds, err := newFolders(s.d, s.g, newTable(s.d, s.g, s.g.ActiveFat), stamp{}, dosPage())
 	if err != nil {
 		s.refused("root-unreadable", "the root directory cannot be read: %v", err)
 		return

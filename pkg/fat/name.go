@@ -2,28 +2,12 @@ package fat
 
 import (
 	"encoding/binary"
-	"fmt"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/charmap"
-
 	"github.com/fatkit/fatkit/pkg/vol"
 )
-
-// oemRune is what byte i of a short name stands for. The code page of a volume
-// is written nowhere; 437 is what Linux takes by default, and DOS did.
-func oemRune(c byte, i int) rune {
-	// [FAT] DIR_Name[0]: 0x05 stands for 0xE5, which would mark a free slot.
-	if i == 0 && c == entryKanji {
-		c = entryDeleted
-	}
-	if c < 0x80 {
-		return rune(c)
-	}
-	return charmap.CodePage437.DecodeByte(c)
-}
 
 // trimSpaces is the length of b without trailing spaces, which pad both parts
 // of a short name.
@@ -33,47 +17,6 @@ func trimSpaces(b []byte) int {
 		n--
 	}
 	return n
-}
-
-// decodeShort is the 11 bytes of a short name as a user sees them: "BASE.EXT",
-// in lower case where the bits of nt (DIR_NTRes, as Windows NT and Linux use
-// it) say so. Bytes that cannot be shown become \xNN.
-func decodeShort(name []byte, nt byte) string {
-	b := make([]byte, 0, 16)
-	part := func(from, to int, lower bool) {
-		for i := from; i < to; i++ {
-			r := oemRune(name[i], i)
-			switch {
-			case !unicode.IsPrint(r):
-				b = fmt.Appendf(b, `\x%02X`, name[i])
-				continue
-			case lower:
-				r = unicode.ToLower(r)
-			}
-			b = utf8.AppendRune(b, r)
-		}
-	}
-	part(0, trimSpaces(name[:8]), nt&lcaseBase != 0)
-	if n := trimSpaces(name[8:11]); n > 0 {
-		b = append(b, '.')
-		part(8, 8+n, nt&lcaseExtension != 0)
-	}
-	return string(b)
-}
-
-// shortUnits appends the short name to dst as the UTF-16 that a long name of
-// the same look would have, so that the two can be compared.
-func shortUnits(name []byte, dst []uint16) []uint16 {
-	for i := range trimSpaces(name[:8]) {
-		dst = append(dst, uint16(oemRune(name[i], i)))
-	}
-	if n := trimSpaces(name[8:11]); n > 0 {
-		dst = append(dst, '.')
-		for i := 8; i < 8+n; i++ {
-			dst = append(dst, uint16(oemRune(name[i], i)))
-		}
-	}
-	return dst
 }
 
 // decodeUnits is UTF-16 as UTF-8; a surrogate without its other half becomes

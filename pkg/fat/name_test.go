@@ -120,16 +120,16 @@ func TestFitsShort(t *testing.T) {
 		"A": "A           0", "a1~_": "A1~_        8", "12345678.123": "12345678123 0",
 		"Readme.txt": "", "a b": "", ".x": "", "a.b.c": "", "123456789": "", "a.1234": "", "a+b": "", "ü": "", "a.": "", "": "", "A.b1C": "",
 	} {
-		short, nt, ok := fitsShort(units(name))
+		short, nt, ok := dosPage().fits(units(name))
 		got := ""
 		if ok {
 			got = fmt.Sprintf("%s %x", short[:], nt)
 		}
 		if got != want {
-			t.Errorf("fitsShort(%q) = %q, want %q", name, got, want)
+			t.Errorf("fits(%q) = %q, want %q", name, got, want)
 		}
 		if ok && decodeShort(short[:], nt) != name {
-			t.Errorf("fitsShort(%q) reads back as %q", name, decodeShort(short[:], nt))
+			t.Errorf("fits(%q) reads back as %q", name, decodeShort(short[:], nt))
 		}
 	}
 }
@@ -151,9 +151,9 @@ func TestShortAlias(t *testing.T) {
 		{"Foo", "FOO        "},
 		{"longlonglong.tar.gz", "LONGLO~1GZ "},
 	} {
-		got, err := shortAlias(units(tt.name), func(n [11]byte) bool { return taken[n] })
+		got, err := dosPage().alias(units(tt.name), func(n [11]byte) bool { return taken[n] })
 		if err != nil || string(got[:]) != tt.want {
-			t.Errorf("shortAlias(%q) = %q, %v, want %q", tt.name, got, err, tt.want)
+			t.Errorf("alias(%q) = %q, %v, want %q", tt.name, got, err, tt.want)
 		}
 		taken[got] = true
 	}
@@ -166,7 +166,7 @@ func TestShortAliasMany(t *testing.T) {
 	taken := map[[11]byte]bool{}
 	looks := 0
 	for i := range names {
-		a, err := shortAlias(units(fmt.Sprintf("similar name number %05d.text", i)), func(n [11]byte) bool {
+		a, err := dosPage().alias(units(fmt.Sprintf("similar name number %05d.text", i)), func(n [11]byte) bool {
 			looks++
 			return taken[n]
 		})
@@ -183,7 +183,7 @@ func TestShortAliasMany(t *testing.T) {
 	if len(taken) != names || looks > 10*names {
 		t.Errorf("%d aliases of %d names after %d looks", len(taken), names, looks)
 	}
-	if _, err := shortAlias(units("some name"), func([11]byte) bool { return true }); !errors.Is(err, errNoAlias) {
+	if _, err := dosPage().alias(units("some name"), func([11]byte) bool { return true }); !errors.Is(err, errNoAlias) {
 		t.Errorf("with all taken: %v", err)
 	}
 }
@@ -229,8 +229,8 @@ func TestEachEntryStrayLongNames(t *testing.T) {
 			b = append(b, s[:]...)
 		}
 		eachEntry(b, func(e namedEntry) bool {
-			if e.long != nil || e.name() != "X~1" {
-				t.Errorf("%s: name is %q", what, e.name())
+			if e.long != nil || e.name(dosPage()) != "X~1" {
+				t.Errorf("%s: name is %q", what, e.name(dosPage()))
 			}
 			return true
 		})

@@ -21,6 +21,7 @@ type volume struct {
 	m      *space.Map // alloc's: to be read only
 	fsinfo int64      // where the FSInfo sector is, 0 for none that may be written
 	now    stamp
+	cp     codepage
 }
 
 var _ vol.Filler = (*volume)(nil)
@@ -40,6 +41,9 @@ func open(ctx context.Context, d dev.Device, o vol.OpenOptions) (vol.Volume, err
 		}
 	}
 	v := &volume{d: d, raw: o.Raw, g: g, t: newTable(d, g, g.ActiveFat), now: newStamp(o.Now)}
+	if v.cp, err = newCodepage(o.Codepage); err != nil {
+		return nil, err
+	}
 	if v.m, _, err = loadMap(ctx, d, g, g.ActiveFat, 0); err != nil {
 		return nil, err
 	}

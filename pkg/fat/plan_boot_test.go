@@ -96,10 +96,10 @@ func TestPlanRegions(t *testing.T) {
 		return strings.Join(s, ", ")
 	}
 	for _, c := range []struct{ got, want string }{
-		{names("fat12", 1440*kib, vol.FormatOptions{}), "boot sector, fat 1, fat 2, root directory, data"},
-		{names("fat16", 100*mib, vol.FormatOptions{}), "boot sector, reserved, fat 1, fat 2, root directory, data"},
-		{names("fat32", gib, vol.FormatOptions{}), "boot sector, fsinfo, reserved, backup boot sector, backup fsinfo, reserved, fat 1, fat 2, data, unused"},
-		{names("fat32", gib, vol.FormatOptions{Fats: ptr(1), ReservedSectors: ptr(int64(2))}), "boot sector, fsinfo, fat 1, data, unused"},
+		{names("fat12", 1440*kib, vol.FormatOptions{}), "boot sector, fat 0, fat 1, root directory, data"},
+		{names("fat16", 100*mib, vol.FormatOptions{}), "boot sector, reserved, fat 0, fat 1, root directory, data"},
+		{names("fat32", gib, vol.FormatOptions{}), "boot sector, fsinfo, reserved, backup boot sector, backup fsinfo, reserved, fat 0, fat 1, data, unused"},
+		{names("fat32", gib, vol.FormatOptions{Fats: ptr(1), ReservedSectors: ptr(int64(2))}), "boot sector, fsinfo, fat 0, data, unused"},
 	} {
 		if strings.TrimSuffix(c.got, ", unused") != strings.TrimSuffix(c.want, ", unused") {
 			t.Errorf("%s, want %s", c.got, c.want)

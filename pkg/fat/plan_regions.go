@@ -8,12 +8,13 @@ import (
 )
 
 // formatRegions names the parts of a volume in order. They touch, and cover
-// it to its last sector.
+// it to its last sector. FATs are counted from 0, as BPB_ExtFlags does ([FAT] "Boot
+// Sector and BPB") and as all that this package says of them.
 func formatRegions(g *Geometry) []vol.Region {
 	rs := reservedRegions(g)
 	to := func(name string, end int64) { rs = vol.AppendRegion(rs, name, end) }
 	for i := range g.Fats {
-		to("fat "+strconv.Itoa(i+1), g.FatOff(i+1))
+		to("fat "+strconv.Itoa(i), g.FatOff(i+1))
 	}
 	to("root directory", g.DataOff())
 	to("data", g.DataOff()+int64(g.Clusters)*g.ClusterSize())

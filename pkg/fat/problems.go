@@ -130,7 +130,9 @@ func bootProblems() []vol.Problem {
 		set("FAT-0145", "root-count-wrong", vol.SevError, "number of root entries does not fit what is there",
 			"On FAT12 and FAT16 the data lies behind the root directory, so its size decides where. With this number no directory is in its place; with another all are.", bpb+", BPB_RootEntCnt", "set the number with which all directories are in place"),
 		fatal("FAT-0144", "layout-doubtful", "nothing is where the boot sector says"),
-		{Code: "FAT-0141", Slug: "label-boot-only", Severity: vol.SevInfo, Title: "label stands in the boot sector only", Explain: "Some makers of images write no label entry. Windows shows none then.", Source: bpb + ", BS_VolLab"},
+		{Code: "FAT-0141", Slug: "label-boot-only", Severity: vol.SevInfo, Title: "label stands in the boot sector only", Explain: "Some makers of images write no label entry, or it was lost. Windows shows none then. The label is still there, so there is nothing to mend; other tools take it out of the boot sector, too.", Source: bpb + ", BS_VolLab"},
+		set("FAT-0146", "ext-signature", vol.SevWarning, "boot sector does not say that it has a serial number and a label",
+			"Byte 29 (hexadecimal) in front of the serial number, the label and the type string says that they are there. The type string is, so the byte was hit: Linux and others that go by it see a volume without the serial number that /etc/fstab may name.", bpb+", BS_BootSig", "write 29"),
 	}
 }
 

@@ -46,6 +46,7 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 			return nil, err
 		}
 	}
+	p.dirs, p.made, c.many = nil, nil, true
 	if err := c.run(ctx, vol.Placement{}); err != nil {
 		return nil, err
 	}
@@ -252,7 +253,11 @@ func (p *filling) places() {
 
 // need is Driver.Need. [FAT] "Long Directory Entries": a name takes a slot, and
 // another one for every 13 units where it is not a short one.
-func need(p *vol.Plan, _ vol.FormatOptions, entries []vol.Entry) (uint64, error) {
+func need(p *vol.Plan, o vol.ReadOptions, entries []vol.Entry) (uint64, error) {
+	cp, err := newCodepage(o.Codepage)
+	if err != nil {
+		return 0, err
+	}
 	cs := int64(p.ClusterSize)
 	slots := map[string]int64{"": 0}
 	var clusters int64
@@ -266,7 +271,7 @@ func need(p *vol.Plan, _ vol.FormatOptions, entries []vol.Entry) (uint64, error)
 			return 0, vol.EntryError(e, "%w", err)
 		}
 		n := int64(1)
-		if _, _, short := fitsShort(units); !short {
+		if _, _, short := cp.fits(units); !short {
 			n += vol.DivUp(int64(len(units)), ldirChars)
 		}
 		slots[strings.TrimPrefix(path.Dir(e.Path), ".")] += n

@@ -134,7 +134,7 @@ func (rm *removal) inside(ctx context.Context, f *folder) (err error) {
 		case rm.depth(f) > maxDepth:
 			err = damaged(f.path, "directories are more than %d deep", maxDepth)
 		default:
-			err = rm.entry(ctx, f, n.slot, vol.JoinPath(f.path, n.name()))
+			err = rm.entry(ctx, f, n.slot, vol.JoinPath(f.path, n.name(rm.ds.cp)))
 		}
 		return err == nil
 	})

@@ -8,7 +8,7 @@ type dirNames struct{ *vol.NameSet }
 
 // names of directory dir, as they are on the device by now.
 func (c *checker) names(dir int32) (dirNames, error) {
-	if ns, ok := c.sets[dir]; ok {
+	if ns, ok := c.dirNames[dir]; ok {
 		return ns, nil
 	}
 	w := *c.walk
@@ -26,10 +26,10 @@ func (c *checker) names(dir int32) (dirNames, error) {
 		}
 		ns.addEntry(short, long)
 	}
-	if c.sets == nil {
-		c.sets = map[int32]dirNames{}
+	if c.dirNames == nil {
+		c.dirNames = map[int32]dirNames{}
 	}
-	c.sets[dir] = ns
+	c.dirNames[dir] = ns
 	return ns, nil
 }
 

@@ -149,7 +149,7 @@ func (c *change) verify() error {
 	if err := c.verifyTable(); err != nil {
 		return err
 	}
-	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now)
+	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now, c.v.cp)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c *change) verifyFAT(k int, links []link) error {
 		if at, err := t.mismatch(l); err != nil {
 			return err
 		} else if at != 0 {
-			return mistake("the FAT", "the entry of cluster %d in copy %d is not what was written", at, k)
+			return mistake(fmt.Sprintf("FAT %d", k), "the entry of cluster %d is not what was written", at)
 		}
 	}
 	return nil

@@ -44,14 +44,15 @@ func isEOC(v uint32) bool { return v >= entryEOC }
 // table reads and changes the entries of one FAT, and writes changes to all
 // FATs that count. It is not safe for concurrent use.
 type table struct {
-	d    dev.Device
-	g    *Geometry
-	copy int // the FAT that is read
-	win  *dev.Windows
+	d   dev.Device
+	g   *Geometry
+	fat int // the number of the one that is read
+	win *dev.Windows
 }
 
-func newTable(d dev.Device, g *Geometry, copy int) *table {
-	return &table{d: d, g: g, copy: copy, win: dev.NewWindows(d, dev.Range{Off: g.FatOff(copy), Len: g.FatBytes()})}
+// newTable reads FAT number fat, from 0.
+func newTable(d dev.Device, g *Geometry, fat int) *table {
+	return &table{d: d, g: g, fat: fat, win: dev.NewWindows(d, dev.Range{Off: g.FatOff(fat), Len: g.FatBytes()})}
 }
 
 // get is the entry of cluster c (0 … Clusters+1), widened and masked.

@@ -126,13 +126,20 @@ func (w *tableWriter) write(p tablePiece) error {
 		return nil
 	}
 	t, n := w.t, p.to-p.from
-	if int64(cap(w.old)) < n {
-		w.old, w.mixed = make([]byte, n), make([]byte, n)
-	}
-	made := false
+	made, patterned := false, p.patterned(t.g.Type)
 	for _, k := range t.g.targets() {
-		old, mixed := w.old[:n], w.mixed[:n]
 		off := t.g.FatOff(k) + p.from
+		if patterned {
+			done, err := w.writePattern(p, t.g.FatOff(k))
+			if err != nil {
+				return err
+			}
+			if done {
+				continue
+			}
+		}
+		w.grow(n)
+		old, mixed := w.old[:n], w.mixed[:n]
 		if !made {
 			if err := readOrHole(t.d, old, off); err != nil {
 				return err
@@ -157,6 +164,13 @@ func (w *tableWriter) write(p tablePiece) error {
 	return nil
 }
 
+// grow makes the memory for a piece of n bytes. What it held before stays.
+func (w *tableWriter) grow(n int64) {
+	if int64(cap(w.old)) < n {
+		w.old, w.mixed = make([]byte, n), make([]byte, n)
+	}
+}
+
 // isHole tells whether the n bytes at off are known to be zeros without being
 // read. In the FAT of a fresh image most are.
 func isHole(d dev.Device, off, n int64) bool {
@@ -176,12 +190,8 @@ func readOrHole(d dev.Device, b []byte, off int64) error {
 
 // holds tells whether the device holds b at off. If not, b is what it holds.
 func (w *tableWriter) holds(b []byte, off int64) (bool, error) {
-	const most = 64 << 10
-	if w.other == nil {
-		w.other = make([]byte, min(most, len(b)))
-	}
 	for pos := 0; pos < len(b); {
-		got := w.other[:min(len(w.other), len(b)-pos)]
+		got := w.compare(int64(len(b) - pos))
 		if err := readOrHole(w.t.d, got, off+int64(pos)); err != nil {
 			return false, err
 		}

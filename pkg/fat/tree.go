@@ -20,6 +20,7 @@ type tree struct {
 	g    *Geometry
 	t    *table
 	info vol.Info
+	cp   codepage
 }
 
 // rootID is the cluster that stands for the root directory of FAT12 and FAT16:
@@ -27,12 +28,15 @@ type tree struct {
 const rootID = 1
 
 // read is Driver.Read.
-func read(_ context.Context, d dev.Device) (vol.Tree, error) {
+func read(_ context.Context, d dev.Device, o vol.ReadOptions) (vol.Tree, error) {
 	_, g, err := readBoot(d)
 	if err != nil {
 		return nil, err
 	}
 	t := &tree{d: d, g: g, t: newTable(d, g, g.ActiveFat)}
+	if t.cp, err = newCodepage(o.Codepage); err != nil {
+		return nil, err
+	}
 	t.info, err = describe(d)
 	return t, err
 }
@@ -65,7 +69,7 @@ func (t *tree) Lookup(dir *vol.Node, name string) (found *vol.Node, err error) {
 	want := utf16.Encode([]rune(name))
 	var short []uint16
 	err = t.entries(dir, func(e namedEntry) bool {
-		short = shortUnits(e.e.name(), short[:0])
+		short = t.cp.units(e.e.name(), short[:0])
 		if !equalFold(want, short) && (e.long == nil || !equalFold(want, e.long)) {
 			return true
 		}
@@ -163,7 +167,7 @@ func (t *tree) chain(path string, start uint32, n int64, exact bool) ([]space.Ex
 // node makes a node of an entry.
 func (t *tree) node(dir string, e namedEntry) *vol.Node {
 	start := e.e.start(t.g.Type)
-	n := &vol.Node{Path: vol.JoinPath(dir, e.name()), Nlink: 1, ID: uint64(start), Own: start}
+	n := &vol.Node{Path: vol.JoinPath(dir, e.name(t.cp)), Nlink: 1, ID: uint64(start), Own: start}
 	n.Kind, n.Mode = vol.KindFile, 0o644
 	n.Flags = vol.FileFlags(e.e.attr()) & (vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive)
 	n.Attributes = n.Flags.Names()

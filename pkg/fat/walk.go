@@ -49,6 +49,15 @@ type twiceDir struct {
 //
 // Only a cluster that is claimed twice starts the search for its owners
 // (owners.go): nothing is kept for each cluster to name them.
+//
+// What is noted of faults (scans, faults, shared, twice, layout, labels) has no
+// limit of its own, as a repair wants all of it, and needs none: no field says how
+// much it is. Each note stands for a slot of 32 bytes that was read, which gives
+// but a few. Slots are at most 65536 of each directory, and a cluster is read for
+// one alone, however many entries lead there (for two where a directory begins
+// within the chain of another); one of which most slots cannot be entries gives
+// one note, directory-garbage, and not one a slot. So notes take a small multiple
+// of what the directories take on the disk, and of a sound volume nothing.
 type walk struct {
 	c       *checker
 	tab     *table

@@ -1,9 +1,7 @@
 package fat
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -82,30 +80,16 @@ func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) 
 // tails are the bytes between the ends of files and the ends of their last
 // clusters, in rising order.
 func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
-	ds, err := newFolders(v.d, v.g, v.t, v.now)
+	ds, err := newFolders(v.d, v.g, v.t, v.now, v.cp)
 	if err != nil {
 		return nil, err
 	}
-	var out []dev.Range
 	seen := space.NewMap(v.g.Clusters)
-	for level := []*folder{ds.root}; len(level) > 0; {
-		var next []*folder
-		for _, f := range level {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			t, kids, err := v.tailsIn(ds, f, seen)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t...)
-			next = append(next, kids...)
-			f.slots, f.names = nil, nil // they were looked at
-		}
-		level = next
-	}
-	slices.SortFunc(out, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
-	return out, nil
+	return vol.Tails(ctx, ds.root, func(f *folder) ([]dev.Range, []*folder, error) {
+		tails, kids, err := v.tailsIn(ds, f, seen)
+		f.slots, f.names = nil, nil // they were looked at
+		return tails, kids, err
+	})
 }
 
 // tailsIn are the tails of the files of one directory, and the directories in
@@ -117,7 +101,7 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 		case n.e.isVolume() || n.e[0] == '.':
 			return true
 		case n.e.isDir():
-			path := vol.JoinPath(f.path, n.name())
+			path := vol.JoinPath(f.path, n.name(v.cp))
 			kid := &folder{path: path, parent: f, slot: n.slot}
 			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
 				err = damaged(path, "the directory at cluster %d is there twice", start)
@@ -126,7 +110,7 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 			}
 			return err == nil
 		}
-		g := &growth{file: file{dir: f, slot: n.slot, path: vol.JoinPath(f.path, n.name())}, size: int64(n.e.size())}
+		g := &growth{file: file{dir: f, slot: n.slot, path: vol.JoinPath(f.path, n.name(v.cp))}, size: int64(n.e.size())}
 		if err = c.readChain(g); err != nil || len(g.old) == 0 {
 			return err == nil
 		}

@@ -48,6 +48,12 @@ func inodeDamages() []damage {
 		edit("inode-casefold", "dir", "", func(n nodeBlock) { n.put32(inodeFlags, flagCasefold) }),
 		edit("inode-compression", "plain", "", func(n nodeBlock) { n.put32(inodeFlags, flagCompressed) }),
 		with("all", "inode-saved", "compressed", "", func(_ *lab, n nodeBlock) { n.put64(inodeComprBlocks, 7) }),
+		edit("inode-flags", "plain", "", func(n nodeBlock) { n.put32(inodeFlags, 1<<20|flagNoDump) }),
+		{slug: "inline-tail", lost: 1, do: func(l *lab) vol.Location { // the lab compares all of what is in the inode
+			x := l.at["inline"]
+			x.editInode(func(n nodeBlock) { n[inodeAddrs+4*inlineReserved+int(n.size())] = 1 })
+			return x.in()
+		}},
 		edit("inode-name", "plain", "", func(n nodeBlock) { n[inodeName] = 'x' }),
 		edit("inode-name-length", "plain", "", func(n nodeBlock) { n.put32(inodeNameLen, 300) }),
 		edit("inode-parent", "dir", "", func(n nodeBlock) { n.put32(inodeParent, 9999) }),

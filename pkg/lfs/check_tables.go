@@ -28,13 +28,7 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 	c.walk = newWalk(ctx, c.d, c.s, c.sit, c.sb.uuid())
 	c.walk.workers = c.o.Workers
 	c.reservedNodes(t.nodes)
-	kept := t.nodes[:0]
-	for _, n := range t.nodes {
-		if c.takeNAT(&n) {
-			kept = append(kept, n)
-		}
-	}
-	c.walk.index.nodes = kept
+	c.walk.index.nodes = c.takeNodes(t.nodes)
 	c.checkNATBits(r, t.badBits)
 	c.checkJournals(r)
 	return c.checkEntries(r)
@@ -50,6 +44,28 @@ func (c *checker) sitAt(segno uint32, n int64) vol.Location {
 func (c *checker) natAt(nid uint32) vol.Location {
 	index, slot := c.g.NATIndex(nid)
 	return vol.At(c.g.BlockOff(c.g.NATAddr(index, testMSB(c.s.natVersions, index)))+int64(slot)*natLen, natLen)
+}
+
+// takeNodes judges the entries of NAT, and leaves those of nodes. Mostly that is
+// all but the first two, so nothing is moved before something else is left out.
+func (c *checker) takeNodes(nodes []node) []node {
+	for len(nodes) > 0 && !c.takeNAT(&nodes[0]) {
+		nodes = nodes[1:]
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	kept := 1
+	for i := 1; i < len(nodes); i++ {
+		if !c.takeNAT(&nodes[i]) {
+			continue
+		}
+		if kept < i {
+			nodes[kept] = nodes[i]
+		}
+		kept++
+	}
+	return nodes[:kept]
 }
 
 // takeNAT judges one entry, and tells whether there is a node to be kept.

@@ -2,7 +2,7 @@ package lfs
 
 import (
 	"bytes"
-	"slices"
+	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -56,7 +56,7 @@ func (w *walk) readDirs() error {
 		refs[i] = blockRef{p.addr, int32(i)}
 	}
 	w.done, w.total = 0, int64(len(refs))
-	w.entries = slices.Grow(w.entries, len(w.inodes)) // most have one name
+	w.entries = append(dev.MakeLarge[dirEntry](len(w.entries)+len(w.inodes)), w.entries...) // most have one name
 	take := func(h *harvest, at int32, b []byte) {
 		p := &w.dirBlocks[at]
 		x := &w.inodes[p.inode]
@@ -134,7 +134,7 @@ func isDots(name []byte) bool { return string(name) == "." || string(name) == ".
 
 func (h *harvest) dentryNote(s dirSource, d dentryBlock, i int, slug, format string, args ...any) {
 	e := d.entry(i)
-	h.note(note{slug: slug, inode: s.dir, name: printable(d.name(i, e.nameLen())), blk: s.blk,
+	h.note(note{slug: slug, inode: s.dir, name: nameText(d.name(i, e.nameLen())), blk: s.blk,
 		off: s.base + int64(d.entries+dentryLen*i), len: dentryLen, detail: textf(format, args...)})
 }
 
@@ -171,11 +171,10 @@ func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte
 	if !encrypted && (bytes.IndexByte(name, '/') >= 0 || bytes.IndexByte(name, 0) >= 0) {
 		h.dentryNote(s, d, i, "dentry-name", "")
 	}
-	var buf [maxNameLen]byte
 	if h.w.folds(s) {
 		folded, ok := []byte(nil), false
 		if !encrypted {
-			folded, ok = foldName(buf[:0], name)
+			folded, ok = foldName(h.foldBuf[:0], name)
 		}
 		if !ok {
 			h.folds = append(h.folds, h.w.hashName(name))
@@ -211,7 +210,11 @@ func (w *walk) takeDot(d *dot) {
 	}
 }
 
-// printable is a name for people: what is no text is escaped.
+// nameText is a name for people: what is no text is escaped, and so is what would
+// look like two names, as it is found in encrypted ones.
+func nameText(b []byte) string { return strings.ReplaceAll(printable(b), "/", `\x2f`) }
+
+// printable is text for people: what cannot be seen is escaped.
 func printable(b []byte) string {
 	q := textf("%q", b)
 	return q[1 : len(q)-1]

@@ -34,12 +34,22 @@ type harvest struct {
 	noted map[string]int  // how many of each row
 	full  map[string]bool // rows of which no more are kept; not changed
 
-	buf       []byte // what is read
+	number    int // of the piece
+	blocks    int // that were wanted of it
+	bytesRead int64
+	slow      bool  // the device took its time
+	err       error // the piece could not be read
+	*scratch
+}
+
+// scratch is memory of a worker, which nothing is left in when it is done with a
+// piece but what the next one may need again.
+type scratch struct {
+	piece     []byte // what is read
 	sums      []byte // of SSA
 	sumsPiece int64  // which piece of it
-	spare     []run  // memory for sorting
-	bytesRead int64
-	slow      bool // the device took its time
+	spare     []run  // for sorting
+	foldBuf   [maxNameLen]byte
 }
 
 func newHarvest(w *walk) *harvest { return &harvest{w: w, noted: map[string]int{}} }

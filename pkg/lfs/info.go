@@ -28,6 +28,7 @@ func describe(d dev.Device) (vol.Info, error) {
 		vol.Field{Name: "superblock_2_valid", Offset: second.off, Value: second.g != nil},
 		vol.Field{Name: "superblocks_equal", Offset: second.off, Value: !first.differ(&second)})
 	info.Fields = append(info.Fields, packFields(d, used.g)...)
+	vol.Explain(info.Fields, meanings())
 	return info, nil
 }
 

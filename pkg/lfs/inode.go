@@ -79,6 +79,9 @@ func (h *harvest) checkInode(i int32, f *body, b nodeBlock) {
 			h.at(i, x, "inode-checksum", hex(b.checksum()), hex(want), "")
 		}
 	}
+	if x := b.flags() &^ flagsKnown; x != 0 {
+		h.at(i, &h.inodes[i], "inode-flags", hex(x), nil, "")
+	}
 	if b.flags()&flagCasefold != 0 && !w.g.Has(featCasefold) {
 		h.at(i, x, "inode-casefold", nil, nil, "")
 	}
@@ -189,6 +192,8 @@ func (h *harvest) checkInline(i int32, f *body, b nodeBlock) {
 	area := w.g.inlineArea(b)
 	if f.size > uint64(len(area)) {
 		h.at(i, x, "inode-inline", f.size, len(area), "the size is more than fits")
+	} else if f.inline&inlineExist != 0 && x.fileType() == modeFile && !dev.AllZero(area[f.size:]) {
+		h.at(i, x, "inline-tail", nil, nil, "")
 	}
 	if f.inline&inlineExist == 0 && !dev.AllZero(area) {
 		h.at(i, x, "inline-exist", nil, nil, "")

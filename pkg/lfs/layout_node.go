@@ -99,6 +99,8 @@ const (
 	flagProjInherit = 0x20000000
 	flagCasefold    = 0x40000000
 	flagDeviceAlias = 0x80000000
+	flagsKnown      = flagCompressed | flagSync | flagImmutable | flagAppend | flagNoDump | flagNoAtime | flagNoCompress | flagIndex |
+		flagDirSync | flagProjInherit | flagCasefold | flagDeviceAlias
 )
 
 // Node footer, [Linux] include/linux/f2fs_fs.h struct node_footer, offsets

@@ -144,7 +144,7 @@ func (s *scanner) load(ctx context.Context, window int64) error {
 	free := s.s.freeSegments(t.sit, s.rec.segments)
 	s.note("free_segments", 0, free.segments)
 	s.note("free_sections", 0, free.sections)
-	s.note("nodes", 0, len(t.nodes))
+	s.note("nodes", 0, t.inUse())
 	s.out.Counted = true
 	s.out.FreeClusters = uint64(free.segments) * segmentBlocks
 	s.out.FreeExtents, s.out.LargestFreeExtent = uint64(free.runs), uint64(free.largest)*segmentBlocks

@@ -162,7 +162,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0506", "inode-extent", vol.SevWarning, "remembered extent does not fit the block map", "Readers that use it read other blocks.", repair(fixClear, "forget it", vol.LossNone)),
 		row("F2FS-0507", "inode-extra", vol.SevError, "extra attributes are not valid", "The feature is off, or their length cannot be.", set("set the right length")),
 		row("F2FS-0508", "inode-inline-xattr", vol.SevError, "room for inline attributes is not valid", "It is more than the inode has.", set("set the usual one")),
-		row("F2FS-0509", "inode-inline", vol.SevError, "inline flags is not valid", "Inline data is for files and links, inline entries are for directories, and the two exclude one another and blocks.", repair(fixClear, "clear the flag that does not fit", vol.LossMetadata)),
+		row("F2FS-0509", "inode-inline", vol.SevError, "inline flags are not valid", "Inline data is for files and links, inline entries are for directories, and the two exclude one another and blocks.", repair(fixClear, "clear the flag that does not fit", vol.LossMetadata)),
 		row("F2FS-0510", "inline-exist", vol.SevWarning, "inline data is there and not marked", "The flag that says so is clear.", set("set the flag")),
 		row("F2FS-0511", "inode-checksum", vol.SevError, "inode checksum is wrong", "The inode was damaged, or written by something that does not know the feature.", set("write the right checksum")),
 		row("F2FS-0512", "inode-casefold", vol.SevError, "directory folds case, and the volume does not", "The feature is off.", repair(fixClear, "clear the flag", vol.LossMetadata)),
@@ -179,6 +179,8 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew", vol.LossMetadata)),
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
 		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
+		row("F2FS-0526", "inode-flags", vol.SevInfo, "inode has flags that are not known", "Linux passes them over; some old versions wrote such."),
+		row("F2FS-0527", "inline-tail", vol.SevInfo, "there are bytes behind the end of inline data", "A file that grows over them may show them, where it should have zeros."),
 	}
 }
 

@@ -13,16 +13,16 @@ const (
 	// and larger reads cost less than the bytes that nobody asked for.
 	nodeGap = 32 << 10
 	// sweepPiece is how many bytes of blocks are read at once: what fits the
-	// cache of a core. Of nodes with pointers it is more where a piece has each
-	// summary read once, however scattered the blocks are.
-	sweepPiece     = 512 << 10
+	// cache of a core beside all else. Of nodes with pointers it is more where
+	// not all summaries are kept: a piece has each of them read once, however
+	// scattered the blocks are.
+	sweepPiece     = 256 << 10
 	sweepNodePiece = 1 << 20
-	sweepKeptPiece = 256 << 10 // where all summaries are kept; pointers take room, too
 	// sweepAhead is for how many pieces the device is told in advance, which
 	// costs time where it has them at hand. So it is told only for as many
 	// pieces as sweepAdvised after one that took longer than sweepSlow a byte.
-	sweepAhead   = 4
-	sweepAdvised = 64
+	sweepAhead   = 8
+	sweepAdvised = 128
 	sweepSlow    = time.Nanosecond
 )
 
@@ -40,7 +40,8 @@ type sweepPart struct {
 
 // sweep reads blocks of the main area in order of address, neighbours together.
 // Workers read and look at a piece each, side by side; what they found is
-// merged in order.
+// merged in order. Nobody waits for the turn of his piece: what comes early is
+// laid by, and whoever brings the piece before it merges both.
 type sweep struct {
 	w     *walk
 	take  func(h *harvest, at int32, b []byte) // looks at one block
@@ -52,22 +53,28 @@ type sweep struct {
 	refs   []blockRef  // not cut into parts yet
 	queue  []sweepPart // cut, and the device told; not given out
 	advise int         // pieces that the device is still to be told of
+	early  []*harvest  // by number, modulo its length: what was found, to be merged
 	given  int
 	merged int
 	err    error
 }
 
+// sweepEarly is how many pieces a worker may be ahead of what is merged. More
+// would even out a device that is slow at times, and take memory.
+const sweepEarly = 2
+
 // sweep reads refs, so many bytes at a time. An address may come several times.
 func (w *walk) sweep(refs []blockRef, piece int64, take func(h *harvest, at int32, b []byte), merge func(h *harvest) error) error {
 	sortByKey(refs, nil, func(r *blockRef) uint32 { return r.blk })
-	s := &sweep{w: w, take: take, merge: merge, refs: refs, advise: sweepAhead, piece: piece}
+	n := min(w.sweepers(), int(int64(len(refs))*w.g.BlockSize/piece)+1)
+	s := &sweep{w: w, take: take, merge: merge, refs: refs, advise: sweepAhead, piece: piece, early: make([]*harvest, sweepEarly*n)}
 	s.turn = sync.NewCond(&s.mu)
-	n := min(w.sweepers(), int(int64(len(refs))*w.g.BlockSize/s.piece)+1)
 	var wg sync.WaitGroup
-	for range n - 1 {
-		wg.Go(s.work)
+	for i := range n - 1 {
+		mem := w.memory(i+1, piece)
+		wg.Go(func() { s.work(mem) })
 	}
-	s.work()
+	s.work(w.memory(0, piece))
 	wg.Wait()
 	return s.err
 }
@@ -83,17 +90,27 @@ func (w *walk) sweepers() int {
 	return min(max(2, runtime.GOMAXPROCS(0)), most)
 }
 
+// memory is that of worker i, kept from sweep to sweep, with room for a piece.
+func (w *walk) memory(i int, piece int64) *scratch {
+	for len(w.scratch) <= i {
+		w.scratch = append(w.scratch, &scratch{})
+	}
+	m := w.scratch[i]
+	if int64(len(m.piece)) < piece {
+		m.piece = make([]byte, piece)
+	}
+	return m
+}
+
 // work is one worker.
-func (s *sweep) work() {
-	h := s.w.hire(s.piece)
-	defer s.w.dismiss(h)
+func (s *sweep) work(mem *scratch) {
 	for {
-		part, n, ok := s.next()
-		if !ok {
+		part, h := s.next()
+		if h == nil {
 			return
 		}
-		b := h.buf[:part.r.Len]
-		h.reset()
+		h.scratch = mem
+		b := mem.piece[:part.r.Len]
 		start := time.Now()
 		_, err := s.w.d.ReadAt(b, part.r.Off)
 		h.slow = time.Since(start) > time.Duration(len(b))*sweepSlow
@@ -105,41 +122,25 @@ func (s *sweep) work() {
 			}
 			err = h.compare()
 		}
-		s.deliver(h, n, len(part.refs), err)
+		h.blocks, h.err = len(part.refs), err
+		s.deliver(h)
 	}
 }
 
-// hire gives a harvest with a buffer of n bytes; dismiss keeps it for the next
-// sweep.
-func (w *walk) hire(n int64) *harvest {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	h := newHarvest(w)
-	if k := len(w.idle) - 1; k >= 0 {
-		h, w.idle = w.idle[k], w.idle[:k]
-	}
-	if int64(len(h.buf)) < n {
-		h.buf = make([]byte, n)
-	}
-	return h
-}
-
-func (w *walk) dismiss(h *harvest) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.idle = append(w.idle, h)
-}
-
-// next gives out the next part, and its number.
-func (s *sweep) next() (sweepPart, int, bool) {
+// next gives out the next part, and an empty harvest for it; nil where there is
+// nothing left to do.
+func (s *sweep) next() (sweepPart, *harvest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for s.err == nil && s.given-s.merged == len(s.early) {
+		s.turn.Wait()
+	}
 	if s.err == nil {
 		s.err = s.w.ctx.Err()
 	}
 	if s.err != nil {
 		s.turn.Broadcast()
-		return sweepPart{}, 0, false
+		return sweepPart{}, nil
 	}
 	for len(s.refs) > 0 && len(s.queue) <= sweepAhead {
 		p := s.cut()
@@ -150,12 +151,26 @@ func (s *sweep) next() (sweepPart, int, bool) {
 		}
 	}
 	if len(s.queue) == 0 {
-		return sweepPart{}, 0, false
+		return sweepPart{}, nil
 	}
 	p := s.queue[0]
 	s.queue = s.queue[1:]
+	h := s.w.hire()
+	h.number, h.full = s.given, s.w.full
 	s.given++
-	return p, s.given - 1, true
+	return p, h
+}
+
+// hire gives an empty harvest: one that was merged, if there is one.
+func (w *walk) hire() *harvest {
+	k := len(w.idle) - 1
+	if k < 0 {
+		return newHarvest(w)
+	}
+	h := w.idle[k]
+	w.idle = w.idle[:k]
+	h.reset()
+	return h
 }
 
 // cut takes the next part off the blocks that are left.
@@ -175,27 +190,35 @@ func (s *sweep) cut() sweepPart {
 	return p
 }
 
-// deliver waits for the turn of part n and merges what it gave.
-func (s *sweep) deliver(h *harvest, n, blocks int, err error) {
+// deliver brings in what a part gave, and merges what has its turn.
+func (s *sweep) deliver(h *harvest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.merged != n && s.err == nil {
-		s.turn.Wait()
+	for s.early[h.number%len(s.early)] = h; ; s.merged++ {
+		next := &s.early[s.merged%len(s.early)]
+		if *next == nil {
+			break
+		}
+		s.settle(*next)
+		*next = nil
 	}
-	if s.err == nil && err == nil {
-		err = s.merge(h)
+	s.turn.Broadcast()
+}
+
+// settle merges a harvest, unless something went wrong before.
+func (s *sweep) settle(h *harvest) {
+	if s.err == nil {
+		s.err = h.err
 	}
 	if s.err == nil {
-		s.err = err
+		s.err = s.merge(h)
 	}
 	if h.slow {
 		s.advise = sweepAdvised
 	}
 	s.w.bytesRead += h.bytesRead
-	s.merged++
-	s.w.advance(blocks)
-	h.full = s.w.full
-	s.turn.Broadcast()
+	s.w.advance(h.blocks)
+	s.w.idle = append(s.w.idle, h)
 }
 
 // advance tells of n more nodes or blocks of directories that were read.

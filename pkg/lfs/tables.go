@@ -15,6 +15,16 @@ type tables struct {
 	badBits []uint32
 }
 
+// inUse is how many nodes there are; the first numbers stand for none.
+func (t *tables) inUse() (n int) {
+	for i := range t.nodes {
+		if t.nodes[i].nid >= rootIno && t.nodes[i].addr != nullAddr {
+			n++
+		}
+	}
+	return n
+}
+
 // loadTables reads SIT and NAT: of each block the copy that the version bitmap
 // names, overridden by the journals. All of it goes through one plug, so that it
 // is read in the order in which it lies there, whichever copies count, one
@@ -28,9 +38,14 @@ func (s *state) loadTables(ctx context.Context, d dev.Device, window int64) (*ta
 	plug := dev.NewPlug(wholeBlocks{d, s.g.BlockSize}, s.g.window(d, window))
 	s.addTable(plug, l.sitEnd, func(i uint32) uint32 { return s.g.SITAddr(i, testMSB(s.sitVersions, i)) })
 	s.addTable(plug, s.g.NATBlocks(), func(i uint32) uint32 { return s.g.NATAddr(i, testMSB(s.natVersions, i)) })
-	stats, err := plug.Read(ctx, dev.ReadOptions{Holes: true}, func(p dev.Range, b []byte) error {
-		l.piece(p, b)
-		return nil
+	// One worker is a reader that has each piece in its cache still when it looks
+	// at it, which counts for more here than to read the next one meanwhile.
+	o := dev.ReadOptions{Holes: true, Window: s.g.window(d, window)}
+	stats, err := dev.ReadRunsWide(ctx, wholeBlocks{d, s.g.BlockSize}, plug.Unplug(), o, 1, func() func(dev.Range, []byte) error {
+		return func(p dev.Range, b []byte) error {
+			l.piece(p, b)
+			return nil
+		}
 	})
 	if !slices.IsSortedFunc(l.t.nodes, byNid) {
 		slices.SortFunc(l.t.nodes, byNid) // where both copies are in use
@@ -72,7 +87,7 @@ const maxExpected = 1 << 20
 
 func newTableLoader(s *state) *tableLoader {
 	l := &tableLoader{
-		s: s, g: s.g, t: &tables{sit: newSegments(s.g), nodes: make([]node, 0, min(s.cp.validNodes()+3, maxExpected))}, sitPer: uint32(s.g.per().sitEntries()), natPer: uint32(s.g.per().natEntries()),
+		s: s, g: s.g, t: &tables{sit: newSegments(s.g), nodes: dev.MakeLarge[node](int(min(s.cp.validNodes()+3, maxExpected)))}, sitPer: uint32(s.g.per().sitEntries()), natPer: uint32(s.g.per().natEntries()),
 		sits: s.sitOverrides(), nats: s.natOverrides(), sitMarked: map[uint32]bool{}, natMarked: map[uint32]bool{},
 	}
 	l.sitEnd = (s.g.MainSegments + l.sitPer - 1) / l.sitPer
@@ -134,9 +149,9 @@ func (l *tableLoader) natBlock(index uint32, b []byte) {
 	if b == nil && !l.natMarked[index] {
 		return
 	}
-	marked := l.natMarked[index]
+	marked, first := l.natMarked[index], index*l.natPer
 	for k := range l.natPer {
-		nid := index*l.natPer + k
+		nid := first + k
 		if marked {
 			if e, ok := l.nats[nid]; ok {
 				l.takeNAT(nid, e)

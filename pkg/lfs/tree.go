@@ -28,7 +28,7 @@ func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
 	}
 	n.detail = textf(format, args...)
 	if d, base, err := w.dentriesOf(e); err == nil && int(e.off) < d.slots {
-		n.name = printable(d.name(int(e.off), int(e.nameLen)))
+		n.name = nameText(d.name(int(e.off), int(e.nameLen)))
 		n.off, n.len = base+int64(d.entries+dentryLen*int(e.off)), dentryLen
 	}
 	w.note(n)
@@ -50,7 +50,7 @@ func (w *walk) entryName(e *dirEntry) string {
 	if err != nil || int(e.off) >= d.slots {
 		return ""
 	}
-	return printable(d.name(int(e.off), int(e.nameLen)))
+	return nameText(d.name(int(e.off), int(e.nameLen)))
 }
 
 // kindOf is the type in a directory entry for a mode.

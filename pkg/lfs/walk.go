@@ -3,7 +3,6 @@ package lfs
 import (
 	"context"
 	"hash/maphash"
-	"sync"
 	"sync/atomic"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -100,8 +99,8 @@ type walk struct {
 	hash    maphash.Seed // of names; hashes are compared, never stored
 	quotas  bool         // there are some
 	workers int          // 0: as many as are of use
-	mu      sync.Mutex   // guards idle
-	idle    []*harvest   // of workers that are not at work
+	scratch []*scratch   // of workers
+	idle    []*harvest   // merged, to be used again
 
 	ssa []atomic.Pointer[[]byte] // what was read of it, where all of it may be kept
 
@@ -153,7 +152,7 @@ func (w *walk) run() error {
 		}
 	}
 	w.total = int64(len(w.index.nodes))
-	w.inodes = make([]inode, 0, len(refs))
+	w.inodes = dev.MakeLarge[inode](len(refs))
 	if w.quotas {
 		w.owners = make([]owner, 0, len(refs))
 	}
@@ -163,7 +162,7 @@ func (w *walk) run() error {
 	// Double indirect nodes lead to indirect ones, those to direct ones.
 	piece := int64(sweepNodePiece)
 	if w.ssa != nil {
-		piece = sweepKeptPiece
+		piece = sweepPiece
 	}
 	for wave := 0; len(w.leads) > 0 && wave < 4; wave++ {
 		leads := w.leads

@@ -41,7 +41,9 @@ func (h *harvest) takeWords(s origin, b []byte, page uint64) {
 			if a := binary.LittleEndian.Uint32(b[i:]); a != nullAddr {
 				header = h.takePointer(s, uint16(i/4), page+uint64(i/4), a, header)
 			} else if i+12 <= end && binary.LittleEndian.Uint64(b[i+4:]) == 0 {
-				i += 8
+				if i += 8; dev.AllZero(b[i:end]) {
+					i = end - 4
+				}
 			}
 		}
 	}

@@ -1,8 +1,10 @@
 package vol
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -34,6 +36,29 @@ func EachFree(ctx context.Context, free iter.Seq[space.Extent], at Locator, tail
 		}
 	}
 	return total, nil
+}
+
+// Tails collects what in gives of each directory of a tree, and of the directories
+// in it, level by level: bytes of files that no one can read, for EachFree. It
+// returns them in rising order.
+func Tails[Dir any](ctx context.Context, root Dir, in func(Dir) (tails []dev.Range, kids []Dir, err error)) ([]dev.Range, error) {
+	var out []dev.Range
+	for level := []Dir{root}; len(level) > 0; {
+		var next []Dir
+		for _, d := range level {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			tails, kids, err := in(d)
+			if err != nil {
+				return nil, err
+			}
+			out, next = append(out, tails...), append(next, kids...)
+		}
+		level = next
+	}
+	slices.SortFunc(out, func(a, b dev.Range) int { return cmp.Compare(a.Off, b.Off) })
+	return out, nil
 }
 
 // Within is the range that f asks for in a file of size bytes: to the end of

@@ -37,13 +37,13 @@ type Driver struct {
 	// MountScan says what a mount would read and find. It never writes.
 	MountScan func(ctx context.Context, d dev.Device, o ScanOptions) (*Scan, error)
 	// Read opens a volume for reading its files. Nil while a format cannot.
-	Read func(ctx context.Context, d dev.Device) (Tree, error)
+	Read func(ctx context.Context, d dev.Device, o ReadOptions) (Tree, error)
 	// Holds is what there is a place for on a volume of this format.
 	Holds Holds
 	// Need is how many clusters of a planned volume the entries take,
 	// directories included. An entry that no volume of this format and type
 	// can hold is ErrRequest. Nil while a format cannot.
-	Need func(p *Plan, o FormatOptions, entries []Entry) (uint64, error)
+	Need func(p *Plan, o ReadOptions, entries []Entry) (uint64, error)
 }
 
 // Identity is the answer of a Probe.
@@ -103,6 +103,13 @@ type Filler interface {
 // FreeTotal counts what FreeRanges went over.
 type FreeTotal struct{ Clusters, Runs uint64 }
 
+// ReadOptions say how names are read and written.
+type ReadOptions struct {
+	// Codepage is the number of the code page of short names on FAT; 0 where
+	// nobody named one. Other formats have none and do not look at it.
+	Codepage int
+}
+
 // OpenOptions of Driver.Open.
 type OpenOptions struct {
 	// Raw is the device below the transaction, for what is no part of a
@@ -111,6 +118,7 @@ type OpenOptions struct {
 	Raw dev.Device
 	// Force opens a volume that is marked dirty.
 	Force bool
+	ReadOptions
 	// Now stamps new entries; see Clock in the program. Zero: 1980-01-01.
 	Now int64 // seconds since 1970, UTC
 }
@@ -126,9 +134,17 @@ type Info struct {
 
 // Field is one field of a superblock.
 type Field struct {
-	Name   string
-	Offset int64 // bytes from the start of the volume
-	Value  any
+	Name    string // as the format's specification has it
+	Offset  int64  // bytes from the start of the volume
+	Value   any
+	Meaning string // what it says, in a few words
+}
+
+// Explain gives fields their meanings, which are by name.
+func Explain(fs []Field, meanings map[string]string) {
+	for i := range fs {
+		fs[i].Meaning = meanings[fs[i].Name]
+	}
 }
 
 // Sentinels that decide the exit code; wrap them with what and where.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -61,15 +60,16 @@ type dirWalk struct {
 
 // seen is a host file as it was when it was listed.
 type seen struct {
+	path     string
 	size     int64
-	modified time.Time
+	modified int64 // nanoseconds since 1970
 }
 
 func (w *dirWalk) source() *Source {
 	es, from := arrange(w.es)
 	was := w.seen
 	return &Source{Entries: es, open: func(i int) (vol.Contents, error) {
-		return openHost(es[i].Origin, was[from[i]])
+		return openHost(was[from(i)])
 	}}
 }
 
@@ -106,7 +106,7 @@ func (w *dirWalk) add(host, name string, fi fs.FileInfo) error {
 
 func (w *dirWalk) append(e vol.Entry, fi fs.FileInfo) {
 	w.es = append(w.es, e)
-	w.seen = append(w.seen, seen{fi.Size(), fi.ModTime()})
+	w.seen = append(w.seen, seen{e.Origin, fi.Size(), fi.ModTime().UnixNano()})
 }
 
 // fill is what has to be read of a host file that is no directory.
@@ -217,8 +217,8 @@ type hostFile struct {
 }
 
 // openHost opens a file that was listed before, and is still what it was.
-func openHost(path string, was seen) (vol.Contents, error) {
-	f, err := os.Open(path)
+func openHost(was seen) (vol.Contents, error) {
+	f, err := os.Open(was.path)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (h hostFile) same() error {
 	if err != nil {
 		return err
 	}
-	if !fi.Mode().IsRegular() || fi.Size() != h.was.size || !fi.ModTime().Equal(h.was.modified) {
+	if !fi.Mode().IsRegular() || fi.Size() != h.was.size || fi.ModTime().UnixNano() != h.was.modified {
 		return ErrChanged
 	}
 	return nil

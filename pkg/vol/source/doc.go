@@ -32,12 +32,14 @@ type Options struct {
 
 // Source is entries and their contents.
 type Source struct {
+	// Entries are the caller's to change, and to keep only some of: Open goes by
+	// the index that an entry had at first.
 	Entries []vol.Entry
 	open    func(i int) (vol.Contents, error)
 	close   func() error
 }
 
-// Open opens the contents of the file Entries[i].
+// Open opens the contents of the file that was Entries[i].
 func (s *Source) Open(i int) (vol.Contents, error) {
 	return s.open(i)
 }
@@ -108,34 +110,46 @@ func (o *Options) settle(e *vol.Entry) {
 }
 
 // arrange brings entries into the order of their paths. Of several names of a
-// file the first in that order becomes the one with the contents. from[i] is
-// the index that the contents of out[i] had in es. Entries of no kind are left
-// out.
-func arrange(es []vol.Entry) (out []vol.Entry, from []int) {
-	from = make([]int, 0, len(es))
+// file the first in that order becomes the one with the contents. from(i) is the
+// index that the contents of out[i] had in es. Entries of no kind are left out.
+// What is in order already stays where it is.
+func arrange(es []vol.Entry) (out []vol.Entry, from func(i int) int) {
+	if inOrder(es) {
+		return es, func(i int) int { return i }
+	}
+	order := make([]int, 0, len(es))
 	for i := range es {
 		if es[i].Kind != 0 {
-			from = append(from, i)
+			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(from, func(a, b int) int { return ComparePaths(es[a].Path, es[b].Path) })
+	slices.SortStableFunc(order, func(a, b int) int { return ComparePaths(es[a].Path, es[b].Path) })
 	first := make([]int, len(es)) // where the first name of es[i] went, and 1
-	out = make([]vol.Entry, len(from))
-	for to, i := range from {
+	out = make([]vol.Entry, len(order))
+	for to, i := range order {
 		owner := i
 		if es[i].Same >= 0 {
 			owner = es[i].Same
 		}
 		out[to] = es[owner]
 		out[to].Path, out[to].Origin = es[i].Path, es[i].Origin
-		from[to] = owner
+		order[to] = owner
 		if first[owner] > 0 {
 			out[to].Same = first[owner] - 1
 		} else {
 			first[owner] = to + 1
 		}
 	}
-	return out, from
+	return out, func(i int) int { return order[i] }
+}
+
+func inOrder(es []vol.Entry) bool {
+	for i := range es {
+		if es[i].Kind == 0 || i > 0 && ComparePaths(es[i-1].Path, es[i].Path) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // complete refuses names that are there twice and files that have something in

@@ -97,6 +97,7 @@ type tarList struct {
 // stored is where the contents of an entry are in the archive.
 type stored struct {
 	off  int64
+	size int64 // of the file
 	runs []run // of a sparse file; nil: all bytes, one after the other
 }
 
@@ -148,7 +149,7 @@ func (t *tarList) add(h *tar.Header, in *blockReader) error {
 	}
 	e.Xattrs = tarXattrs(h)
 	t.o.settle(&e)
-	at := stored{off: in.off}
+	at := stored{off: in.off, size: h.Size}
 	if err := t.fill(&e, h, in, &at); err != nil {
 		return err
 	}
@@ -255,7 +256,7 @@ func (t *tarList) source() (*Source, error) {
 	es, from := arrange(es)
 	at := t.at
 	return &Source{Entries: es, close: t.a.Close, open: func(i int) (vol.Contents, error) {
-		return &member{a: t.a, stored: at[from[i]], size: es[i].Size}, nil
+		return &member{a: t.a, stored: at[from(i)]}, nil
 	}}, nil
 }
 
@@ -309,7 +310,6 @@ func (t *tarList) behind(e *vol.Entry) (int, error) {
 type member struct {
 	a archive
 	stored
-	size int64
 }
 
 // ReadAt reads what is stored; holes are zeros.

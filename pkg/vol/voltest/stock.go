@@ -202,10 +202,12 @@ func (k StockKernel) initramfs(busybox, script string, images int) ([]byte, erro
 // stockModules are the drivers that a run needs.
 func stockModules(tree *modules) []string {
 	names := []string{"virtio_pci", "virtio_blk", "nls_cp437", "nls_ascii", "nls_iso8859_1", "nls_utf8", "vfat", "exfat"}
-	// F2FS asks for this one by what it does, which modules.dep does not tell.
-	// In later kernels it is not on its own.
-	if tree.has("crc32_generic") {
-		names = append(names, "crc32_generic")
+	// F2FS and encryption ask for these by what they do, which modules.dep does
+	// not tell. In some kernels they are not on their own.
+	for _, name := range []string{"crc32_generic", "xts", "cts", "ecb", "sha512_generic"} {
+		if tree.has(name) {
+			names = append(names, name)
+		}
 	}
 	return append(names, "f2fs")
 }

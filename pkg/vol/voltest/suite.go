@@ -56,6 +56,7 @@ func Run(t *testing.T, s Suite) {
 				t.Run("refuse", v.refuse)
 				t.Run("zero", v.zero)
 				t.Run("random operations", v.operations)
+				t.Run("fill", v.fill)
 			}
 			t.Run("power cuts", v.powerCuts)
 			t.Run("faults", v.faults)

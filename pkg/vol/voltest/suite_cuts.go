@@ -3,6 +3,7 @@ package voltest
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -43,6 +44,7 @@ func (v volume) changes(t *testing.T) map[string]devtest.Case {
 			return err
 		}),
 	}
+	maps.Copy(cases, v.fillCases(t))
 	for name, damage := range v.Damage {
 		cases["repair "+name] = devtest.Case{Change: v.repair, Image: func() dev.Device {
 			d := v.used(t)
@@ -122,19 +124,7 @@ func (v volume) freeOf(t *testing.T, d dev.Device) (free []dev.Range) {
 
 // change is one command on an open volume, as the program does it.
 func (v volume) change(do func(ctx context.Context, x vol.Volume) error) func(dev.Device, dev.Journal) error {
-	return func(d dev.Device, j dev.Journal) error {
-		ctx := context.Background()
-		txn := dev.Begin(d)
-		x, err := v.Driver.Open(ctx, txn, vol.OpenOptions{Raw: d, Now: 1700000000})
-		if err != nil {
-			return err
-		}
-		if err := do(ctx, x); err != nil {
-			return err
-		}
-		_, err = txn.Commit(ctx, dev.CommitOptions{Undo: j})
-		return err
-	}
+	return v.changeRaw(func(ctx context.Context, x vol.Volume, _, _ dev.Device) error { return do(ctx, x) })
 }
 
 // reformat writes a volume over another.

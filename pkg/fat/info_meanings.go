@@ -1,0 +1,48 @@
+package fat
+
+// meanings are those of the fields that describe shows, [FAT] "Boot Sector and
+// BPB", "FAT32 FSInfo Sector Structure", "FAT Data Structure".
+func meanings() map[string]string {
+	return map[string]string{
+		"BS_jmpBoot":     "jump over the fields to the boot program: EB xx 90 or E9 xx xx",
+		"BS_OEMName":     "who formatted it; nobody reads it",
+		"BPB_BytsPerSec": "bytes in a sector: 512, 1024, 2048 or 4096",
+		"BPB_SecPerClus": "sectors in a cluster, a power of two",
+		"BPB_RsvdSecCnt": "sectors before the first FAT",
+		"BPB_NumFATs":    "copies of the FAT",
+		"BPB_RootEntCnt": "entries of the root directory; 0 on FAT32, where it is a chain",
+		"BPB_TotSec16":   "sectors of the volume if they fit into 16 bits, else 0",
+		"BPB_Media":      "kind of medium: 0xf8 is a fixed one, 0xf0 a removable one",
+		"BPB_FATSz16":    "sectors of a FAT; 0 on FAT32",
+		"BPB_SecPerTrk":  "sectors in a track, for boot programs that count so",
+		"BPB_NumHeads":   "heads, for boot programs that count so",
+		"BPB_HiddSec":    "sectors of the disk before the volume",
+		"BPB_TotSec32":   "sectors of the volume if BPB_TotSec16 is 0",
+		"BPB_FATSz32":    "sectors of a FAT",
+		"BPB_ExtFlags":   "bit 7: only the FAT in bits 0-3 counts; else all are kept alike",
+		"BPB_FSVer":      "version of FAT32: 0",
+		"BPB_RootClus":   "first cluster of the root directory",
+		"BPB_FSInfo":     "sector of the FSInfo structure",
+		"BPB_BkBootSec":  "sector of the backup of the boot sector, 0 for none",
+		"BS_DrvNum":      "drive number for the boot program: 0x80 is a hard disk",
+		"BS_Reserved1":   "bit 0: was not unmounted, bit 1: a surface test is due (Windows NT, Linux)",
+		"BS_BootSig":     "0x29: serial, label and type follow",
+		"BS_VolID":       "serial number of the volume",
+		"BS_VolLab":      "label of the volume; the one in the root directory counts",
+		"BS_FilSysType":  "name of the type; what counts is the number of clusters",
+		"Signature_word": "55 AA: it is a boot sector",
+		"FSI_LeadSig":    "signature of FSInfo: 0x41615252",
+		"FSI_StrucSig":   "signature of FSInfo: 0x61417272",
+		"FSI_Free_Count": "free clusters, as of the last unmount; 0xffffffff is not known",
+		"FSI_Nxt_Free":   "where to look for free clusters first",
+		"FSI_TrailSig":   "signature of FSInfo: 0xaa550000",
+		"FAT 0[0]":       "media byte, the other bits set",
+		"FAT 0[1]":       "highest bits: cleanly unmounted, no disk error met",
+		"FAT 1[0]":       "as in the first FAT",
+		"FAT 1[1]":       "as in the first FAT",
+		"FAT 2[0]":       "as in the first FAT",
+		"FAT 2[1]":       "as in the first FAT",
+		"FAT 3[0]":       "as in the first FAT",
+		"FAT 3[1]":       "as in the first FAT",
+	}
+}

@@ -1,0 +1,45 @@
+package lfs
+
+// meanings are those of the fields that describe shows: struct f2fs_super_block
+// and f2fs_checkpoint of [Linux] include/linux/f2fs_fs.h.
+func meanings() map[string]string {
+	return map[string]string{
+		"magic": "F2FS: 0xf2f52010", "major_ver": "version of the format", "minor_ver": "version of the format",
+		"log_sectorsize": "bytes in a sector, as a power of two", "log_sectors_per_block": "sectors in a block, as a power of two",
+		"log_blocksize": "bytes in a block, as a power of two", "log_blocks_per_seg": "blocks in a segment, as a power of two: 9",
+		"segs_per_sec": "segments in a section, the unit of cleaning", "secs_per_zone": "sections in a zone",
+		"checksum_offset": "where in the superblock its checksum is, 0 for none", "block_count": "blocks of the volume",
+		"section_count": "sections of the main area", "segment_count": "segments of the volume",
+		"segment_count_ckpt": "segments of the checkpoint area", "segment_count_sit": "segments of the segment information table",
+		"segment_count_nat": "segments of the node address table", "segment_count_ssa": "segments of the segment summary area",
+		"segment_count_main": "segments of the main area: nodes and data", "segment0_blkaddr": "block where the first segment begins",
+		"cp_blkaddr": "block where the checkpoint area begins", "sit_blkaddr": "block where the segment information table begins",
+		"nat_blkaddr": "block where the node address table begins", "ssa_blkaddr": "block where the segment summary area begins",
+		"main_blkaddr": "block where the main area begins", "root_ino": "inode of the root directory",
+		"node_ino": "inode number that stands for nodes", "meta_ino": "inode number that stands for metadata",
+		"extension_count": "extensions of files that are hardly ever written", "cp_payload": "blocks in a checkpoint pack for bitmaps that do not fit",
+		"version": "kernel that mounted it last", "init_version": "kernel or tool that made it", "feature": "features in use, as bits",
+		"encryption_level": "not used", "qf_ino": "inodes of the quota files: user, group, project",
+		"hot_ext_count": "extensions of files that are written all the time", "s_encoding": "encoding of names where case does not count",
+		"s_encoding_flags": "bit 0: names that are not in that encoding are refused", "s_stop_reason": "how often checkpoints stopped, by reason",
+		"s_errors": "kinds of damage that a kernel met, as bits", "crc": "checksum of the superblock",
+		"features": "features in use, by name", "uuid": "UUID of the volume", "volume_name": "label of the volume",
+		"cold_extensions": "files that are hardly ever written", "hot_extensions": "files that are written all the time",
+		"encrypt_pw_salt":    "salt of passphrases",
+		"superblock_1_valid": "whether the first superblock can be used", "superblock_2_valid": "whether the second one can",
+		"superblocks_equal":  "whether the two say the same",
+		"checkpoint_1_valid": "whether the first pack is whole", "checkpoint_2_valid": "whether the second one is",
+		"checkpoint_1_version": "the pack with the higher version counts", "checkpoint_2_version": "the pack with the higher version counts",
+		"checkpoint_ver": "version of the checkpoint that counts", "user_block_count": "blocks that files can have",
+		"valid_block_count": "blocks in use", "rsvd_segment_count": "segments kept for cleaning",
+		"overprov_segment_count": "segments that files cannot have, with those kept for cleaning",
+		"free_segment_count":     "segments with nothing in use", "cur_node_segno": "segments that the node logs write to",
+		"cur_node_blkoff": "next block in each of them", "cur_data_segno": "segments that the data logs write to",
+		"cur_data_blkoff": "next block in each of them", "ckpt_flags": "state of the volume, as bits",
+		"cp_pack_total_block_count": "blocks of the pack", "cp_pack_start_sum": "block of the pack where the summaries begin",
+		"valid_node_count": "nodes in use", "valid_inode_count": "inodes in use", "next_free_nid": "where to look for a free node number first",
+		"sit_ver_bitmap_bytesize": "bytes of the bitmap that says which copy of the SIT counts", "nat_ver_bitmap_bytesize": "bytes of that of the NAT",
+		"cp_checksum_offset": "where in the checkpoint its checksum is", "elapsed_time": "seconds mounted, over all its life",
+		"alloc_type": "how each log finds space: 0 in free segments, 1 in holes", "checkpoint_flags": "state of the volume, by name",
+	}
+}
