@@ -19,7 +19,7 @@ func maxFileBytes() int64 {
 
 // estimate counts the blocks that entries take, as Put takes them.
 type estimate struct {
-	r      *formatRequest
+	g      *Geometry
 	inline int // bytes of an inode for data and entries
 	direct uint64
 	per    uint64
@@ -36,27 +36,27 @@ type estimatedDir struct {
 }
 
 // need is Driver.Need.
-func need(p *vol.Plan, o vol.FormatOptions, entries []vol.Entry) (uint64, error) {
-	r, err := newFormatRequest(vol.Target{Size: p.Size}, o)
+func need(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
+	g, owner, err := plannedGeometry(p)
 	if err != nil {
 		return 0, err
 	}
-	if r.features&featReadOnly != 0 {
+	if g.ReadOnly() {
 		return 0, vol.Refusef("a volume with the feature ro is never written after it is made, so that it cannot be filled")
 	}
-	if r.block != minBlock {
-		return 0, vol.Refusef("blocks have %d bytes: this version fills volumes with blocks of %d", r.block, minBlock)
+	if g.BlockSize != minBlock {
+		return 0, vol.Refusef("blocks have %d bytes: this version fills volumes with blocks of %d", g.BlockSize, minBlock)
 	}
-	c := &estimate{r: r, per: uint64(blockSize(r.block).nodeSlots()), dirs: map[string]*estimatedDir{}}
-	words := blockSize(r.block).inodeSlots() - defaultXattrWords - extraLen(r.features)/4
+	c := &estimate{g: g, per: uint64(g.per().nodeSlots()), dirs: map[string]*estimatedDir{}}
+	words := g.per().inodeSlots() - defaultXattrWords - extraLen(g.Features)/4
 	c.direct, c.inline = uint64(words), 4*(words-inlineReserved)
 	root := &estimatedDir{pages: map[uint64]int{0: 2}, first: 1}
-	if r.features&featLostFound != 0 {
+	if g.Has(featLostFound) {
 		root.pages[0] += nameSlots(len(lostName))
 	}
 	c.dirs[""] = root
-	for kind := range c.ids {
-		c.ids[kind] = map[uint32]bool{}
+	for kind, id := range owner {
+		c.ids[kind] = map[uint32]bool{id: true}
 	}
 	var last string
 	dir := root
@@ -84,6 +84,29 @@ func need(p *vol.Plan, o vol.FormatOptions, entries []vol.Entry) (uint64, error)
 	return c.blocks + c.quotas(), nil
 }
 
+// plannedGeometry is that of a planned volume, and whom its root belongs to.
+func plannedGeometry(p *vol.Plan) (g *Geometry, owner [quotaKinds]uint32, err error) {
+	for _, s := range p.Steps {
+		if s.Phase == vol.Head && s.Off == 0 && len(s.Data) >= superOffset+superLen {
+			var f *fault
+			if g, f = parseSuperblock(s.Data[superOffset:][:superLen]); f != nil {
+				return nil, owner, f
+			}
+		}
+	}
+	if g == nil {
+		return nil, owner, vol.Usagef("the plan is of no F2FS volume")
+	}
+	for _, s := range p.Steps {
+		if int64(len(s.Data)) >= g.BlockSize && s.Off >= g.BlockOff(g.Main) {
+			if n := nodeBlock(s.Data[:g.BlockSize]); n.nid() == rootIno && n.isInode() {
+				owner = n.ids()
+			}
+		}
+	}
+	return g, owner, nil
+}
+
 // entry counts what an entry takes beside its name.
 func (c *estimate) entry(e *vol.Entry) error {
 	if e.Same >= 0 && e.Path != "" {
@@ -99,7 +122,7 @@ func (c *estimate) entry(e *vol.Entry) error {
 		if e.Path == "" {
 			inside = 0 // the inode that the format makes has no room for them
 		}
-		if most := inside + int(c.r.block) - footerLen; len(list) > most {
+		if most := inside + int(c.g.BlockSize) - footerLen; len(list) > most {
 			return vol.Refusef("its extended attributes take %d bytes; F2FS has room for %d", len(list), most)
 		}
 		if len(list) > inside {
@@ -129,7 +152,7 @@ func (c *estimate) entry(e *vol.Entry) error {
 
 // file counts the blocks of a file and the nodes that lead to them.
 func (c *estimate) file(e *vol.Entry) uint64 {
-	bs := c.r.block
+	bs := c.g.BlockSize
 	t := pageTally{direct: c.direct, per: c.per}
 	data := e.Data
 	if data == nil {
@@ -199,7 +222,7 @@ func (c *estimate) name(d *estimatedDir, name string) {
 		d.pages = map[uint64]int{0: d.slots}
 	}
 	hash := nameHash(b)
-	room := newDentryShape(int(c.r.block)).slots
+	room := newDentryShape(int(c.g.BlockSize)).slots
 	for level := range maxDirDepth {
 		from, to := bucketPages(level, 0, hash)
 		for page := from; page < to; page++ {
@@ -230,9 +253,10 @@ func (c *estimate) dirNodes(d *estimatedDir) uint64 {
 // quotas counts what the quota files grow by: a record for each owner, and the
 // blocks of the tree that lead to it.
 func (c *estimate) quotas() (blocks uint64) {
-	for _, kind := range c.r.quotas() {
-		owner := [quotaKinds]uint32{userQuota: c.r.uid, groupQuota: c.r.gid}[kind]
-		c.ids[kind][owner] = true
+	for kind, ino := range c.g.QuotaInos {
+		if ino == 0 {
+			continue
+		}
 		trees := map[uint64]bool{}
 		for id := range c.ids[kind] {
 			for level := 1; level < quotaDepth; level++ {
@@ -240,8 +264,8 @@ func (c *estimate) quotas() (blocks uint64) {
 			}
 		}
 		small := uint64(2+len(trees)) + (uint64(len(c.ids[kind]))+quotaLeafRecords-1)/quotaLeafRecords
-		old := uint64(vol.DivUp(newQuotaBytes, c.r.block))
-		if pages := (small*quotaBlock + uint64(c.r.block) - 1) / uint64(c.r.block); pages > old {
+		old := uint64(vol.DivUp(newQuotaBytes, c.g.BlockSize))
+		if pages := c.g.pages(int64(small * quotaBlock)); pages > old {
 			t := pageTally{direct: c.direct, per: c.per}
 			t.add(0, pages)
 			blocks += pages - old + t.nodes()

@@ -37,7 +37,7 @@ func TestNeed(t *testing.T) {
 		for _, features := range []string{"", putAll, "quota", "lost_found"} {
 			o := vol.FormatOptions{Type: "f2fs", Features: features}
 			p, d := plannedVolume(t, 256<<20, o)
-			want, err := need(p, o, s.entries)
+			want, err := need(p, vol.ReadOptions{}, s.entries)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestNeedAll(t *testing.T) {
 			e := s.file(fmt.Sprintf("file %05d", i), nil)
 			e.Size = int64(c.each)
 			s.pattern[i] = byte(i)
-			n, err := need(p, o, s.entries)
+			n, err := need(p, vol.ReadOptions{}, s.entries)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestNeedAll(t *testing.T) {
 			}
 			for n > p.FreeClusters && e.Size > 0 {
 				e.Size = max(0, e.Size-4096)
-				n, _ = need(p, o, s.entries)
+				n, _ = need(p, vol.ReadOptions{}, s.entries)
 			}
 			if n == p.FreeClusters {
 				break
@@ -116,10 +116,11 @@ func TestNeedRefuses(t *testing.T) {
 	p, _ := plannedVolume(t, 64<<20, vol.FormatOptions{})
 	s := &sourceOf{}
 	s.file("file", nil).Xattrs = []vol.Xattr{{Name: "user.x", Value: noise(5000)}}
-	if _, err := need(p, vol.FormatOptions{Type: "f2fs"}, s.entries); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "file") {
+	if _, err := need(p, vol.ReadOptions{}, s.entries); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "file") {
 		t.Errorf("%v", err)
 	}
-	if _, err := need(p, vol.FormatOptions{Type: "f2fs", Features: "ro"}, nil); !errors.Is(err, vol.ErrRequest) {
+	p, _ = plannedVolume(t, 64<<20, vol.FormatOptions{Features: "ro"})
+	if _, err := need(p, vol.ReadOptions{}, nil); !errors.Is(err, vol.ErrRequest) {
 		t.Errorf("%v", err)
 	}
 }

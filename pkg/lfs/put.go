@@ -139,16 +139,21 @@ func (p *filling) make(dir *folder, n *dirName, i int) error {
 	return p.touched(dir)
 }
 
-// touched notes that a directory changed. The times of one that is made are
-// those that the request says.
+// touched notes that a directory has other names than before. The times of one
+// that is made are those that the request says.
 func (p *filling) touched(dir *folder) error {
+	if !dir.made {
+		dir.h.touch()
+	}
+	return p.marked(dir)
+}
+
+// marked notes that a directory changed.
+func (p *filling) marked(dir *folder) error {
 	if dir.h.b.flags()&flagImmutable != 0 {
 		return vol.Refusef("%s: it is marked as immutable", dir.h.path)
 	}
 	dir.changed = true
-	if !dir.made {
-		dir.h.touch()
-	}
 	p.files[dir.h.nid] = dir.h.path
 	return nil
 }
@@ -214,7 +219,7 @@ func (p *filling) meet(dir *folder, n *dirName, there entryPlace, i int) error {
 	if err != nil {
 		return err
 	}
-	return p.touched(dir)
+	return p.marked(dir)
 }
 
 // folderOf is the directory of an entry, name as the request has it.

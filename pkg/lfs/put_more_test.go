@@ -67,7 +67,7 @@ func TestPutFolded(t *testing.T) {
 		if len(res.Renamed) != 1 || res.Renamed[0].Path != c.made || res.Renamed[0].Entry != len(c.names)-1 {
 			t.Errorf("%q: renamed %+v", c.names, res.Renamed)
 		}
-		tr, err := read(t.Context(), d)
+		tr, err := read(t.Context(), d, vol.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -125,7 +125,7 @@ func (s *sourceOf) contents(i int) []byte {
 // nodesOf is all that is on a volume, by path.
 func nodesOf(t testing.TB, d dev.Device) (vol.Tree, map[string]*vol.Node) {
 	t.Helper()
-	tr, err := read(t.Context(), d)
+	tr, err := read(t.Context(), d, vol.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type tree struct {
 
 // read is Driver.Read. It takes a volume that asks for a check; what was synced
 // since the checkpoint, and is in the log that a mount replays, is not there.
-func read(_ context.Context, d dev.Device) (vol.Tree, error) {
+func read(_ context.Context, d dev.Device, _ vol.ReadOptions) (vol.Tree, error) {
 	l := &loaded{d: d}
 	first, second, err := readSupers(d)
 	if err != nil {

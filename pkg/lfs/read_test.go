@@ -17,7 +17,7 @@ import (
 // expected is that it comes back, with nodes that can be.
 func readTree(ctx context.Context, t testing.TB, d dev.Device) (files int) {
 	t.Helper()
-	tr, err := read(ctx, d)
+	tr, err := read(ctx, d, vol.ReadOptions{})
 	if err != nil {
 		return 0
 	}
@@ -120,7 +120,7 @@ func TestTree(t *testing.T) {
 func TestTreeDamaged(t *testing.T) {
 	l := newLab(t, "")
 	l.edit(l.at["plain"].addr, func(b []byte) { nodeBlock(b).put32(len(b)-footerNid, 7) })
-	tr, err := read(t.Context(), l.d)
+	tr, err := read(t.Context(), l.d, vol.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestTreeLoop(t *testing.T) {
 			})
 		}
 	}
-	tr, err := read(t.Context(), l.d)
+	tr, err := read(t.Context(), l.d, vol.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
