@@ -216,8 +216,9 @@ func (t *tree) Mappings(n *vol.Node) ([]vol.Mapping, error) {
 
 // mapping is where a file is.
 type mapping struct {
-	ms         []vol.Mapping
-	compressed bool // there are compressed clusters in it
+	ms []vol.Mapping
+	// The blocks of the clusters that are compressed.
+	clusters map[uint64][]uint32
 }
 
 // mappings are the blocks of a file.
@@ -235,6 +236,7 @@ func (h *handle) mappings() (m mapping, err error) {
 	if err != nil {
 		return m, err
 	}
+	log := g.clusterLog(h.b)
 	err = h.eachNode(0, last, false, func(p *pointers, page uint64, first, end int) error {
 		if a, ok := p.same(first, end); ok && a == nullAddr {
 			return nil
@@ -242,9 +244,18 @@ func (h *handle) mappings() (m mapping, err error) {
 		for word := first; word < end; word, page = word+1, page+1 {
 			switch a := p.get(word); {
 			case a == nullAddr:
-			case a == compressAddr:
-				m.compressed = true
+			case a == compressAddr && log > 0 && page&(1<<log-1) == 0:
+				if m.clusters == nil {
+					m.clusters = map[uint64][]uint32{}
+				}
+				m.clusters[page>>log] = nil
 			case a == newAddr || g.ValidMain(a):
+				if blocks, ok := m.clusters[page>>log]; ok {
+					if a == newAddr {
+						continue // what compression saved
+					}
+					m.clusters[page>>log] = append(blocks, a)
+				}
 				m.add(g, page, a)
 			default:
 				return damagedf("%s: it leads to block %#x, which is not in the main area; run check -y", h.path, a)
@@ -317,12 +328,18 @@ func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case m.compressed:
-		return nil, vol.Refusef("%s: it is compressed, and this version does not read such files", n.Path)
 	case h.b.inline()&inlineData != 0:
 		return bytes.NewReader(h.w.g.inlineArea(h.b)[:h.b.size()]), nil
 	}
-	return &vol.SectionReader{D: t.l.d, Pos: m.ms, Size: n.Size, Valid: n.Size}, nil
+	plain := &vol.SectionReader{D: t.l.d, Pos: m.ms, Size: n.Size, Valid: n.Size}
+	if m.clusters == nil {
+		return plain, nil
+	}
+	expand, err := h.expander()
+	if err != nil {
+		return nil, err
+	}
+	return &compressed{path: n.Path, d: t.l.d, g: h.w.g, plain: plain, clusters: m.clusters, log: h.w.g.clusterLog(h.b), expand: expand}, nil
 }
 
 // Uses goes over what is before the main area, that, and what is behind it. Of
