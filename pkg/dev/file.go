@@ -252,7 +252,7 @@ func (f *File) Sync() error {
 	if f.lim.ReadOnly {
 		return nil
 	}
-	if err := f.f.Sync(); err != nil {
+	if err := syncData(f.f); err != nil {
 		return wrap("sync", f.path, Range{}, err)
 	}
 	if f.newborn.CompareAndSwap(true, false) {

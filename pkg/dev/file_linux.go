@@ -181,3 +181,22 @@ func unsupported(err error) error {
 
 // markSparse does nothing: files have holes here.
 func markSparse(*os.File) {}
+
+// syncData makes what is in a file durable, and where it is, but not when it was
+// last changed: with fsync(2) that alone costs a commit of the journal of the
+// file system, each time.
+func syncData(f *os.File) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var serr error
+	err = c.Control(func(fd uintptr) {
+		for {
+			if serr = unix.Fdatasync(int(fd)); serr != unix.EINTR {
+				return
+			}
+		}
+	})
+	return errors.Join(err, serr)
+}

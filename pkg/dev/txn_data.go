@@ -86,3 +86,12 @@ func (t *Txn) DirtyBytes() int64 {
 	}
 	return n
 }
+
+// Staged tells whether the page that byte off is in is staged: a commit writes
+// all of it.
+func (t *Txn) Staged(off int64) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	_, ok := t.spans.at(off / txnPage)
+	return ok
+}

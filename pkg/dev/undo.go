@@ -89,11 +89,11 @@ var (
 // Journal is the place of one undo log.
 type Journal interface {
 	// Create makes the log, empty; fs.ErrExist if it is there. That it exists
-	// is durable when Create returns.
+	// is durable with the first Sync of it.
 	Create() (LogFile, error)
 	// Open opens the log for reading and writing; fs.ErrNotExist if there is none.
 	Open() (LogFile, error)
-	// Remove removes the log; it is not open.
+	// Remove removes the log; it is not open. It may come back with a power cut.
 	Remove() error
 	// Name is how messages call it.
 	Name() string

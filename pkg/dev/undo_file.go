@@ -21,10 +21,7 @@ func (j fileJournal) Create() (LogFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syncDir(filepath.Dir(string(j))); err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(string(j)))
-	}
-	return logFile{f}, nil
+	return &logFile{File: f, newborn: true}, nil
 }
 
 // Open falls back to reading only: that is enough to inspect a log.
@@ -36,20 +33,38 @@ func (j fileJournal) Open() (LogFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return logFile{f}, nil
+	return &logFile{File: f}, nil
 }
 
-func (j fileJournal) Remove() error {
-	if err := os.Remove(string(j)); err != nil {
+// Remove leaves it to the file system when the entry is gone for good: a log
+// that comes back with a power cut is worth nothing by then, as its header is
+// zeroed first.
+func (j fileJournal) Remove() error { return os.Remove(string(j)) }
+
+// logFile is an *os.File that knows its size, and whether its entry in the
+// directory is not durable yet.
+type logFile struct {
+	*os.File
+	newborn bool
+}
+
+// Sync makes what was written durable. With the first one that is so for the
+// entry of a new log: file systems with a journal have written that with the file
+// by then, so that it costs nothing.
+func (f *logFile) Sync() error {
+	if err := syncData(f.File); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(string(j)))
+	if f.newborn {
+		if err := syncDir(filepath.Dir(f.Name())); err != nil {
+			return err
+		}
+		f.newborn = false
+	}
+	return nil
 }
 
-// logFile is an *os.File that knows its size.
-type logFile struct{ *os.File }
-
-func (f logFile) Size() (int64, error) {
+func (f *logFile) Size() (int64, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return 0, err

@@ -30,7 +30,8 @@ func createUndo(j Journal, d Device, label string) (*undoWriter, error) {
 	if err != nil {
 		return nil, &Error{Op: "create undo log", Path: j.Name(), Err: err}
 	}
-	w := &undoWriter{j: j, lf: lf, at: undoRecords}
+	// The header has its place with the first sync: only its bytes change later.
+	w := &undoWriter{j: j, lf: lf, buf: make([]byte, undoRecords, undoRecords+undoPayload)}
 	w.head = undoHeader{imageSize: d.Size(), label: label}
 	first := make([]byte, min(d.Size(), undoIdentity))
 	if _, err := d.ReadAt(first, 0); err != nil {

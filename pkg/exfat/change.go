@@ -19,6 +19,7 @@ type change struct {
 	files  []*growth
 	known  map[place]*growth
 	taken  []space.Extent
+	freed  []freed
 	fill   bool // what comes to be valid is zeroed
 	staged bool // there is anything to write
 }
@@ -37,6 +38,7 @@ type growth struct {
 	clusters
 	size, valid         int64       // now
 	wantSize, wantValid int64       // afterwards; wantSize is at least size
+	put                 bool        // its attributes are set already
 	zero                []dev.Range // bytes of the file that are to become zeros where they stay valid
 }
 
@@ -86,6 +88,10 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	if err := c.allocate(ctx, place); err != nil {
 		return err
 	}
+	if err := c.release(); err != nil {
+		c.giveBack()
+		return err
+	}
 	c.staged = slices.ContainsFunc(c.files, (*growth).changed) ||
 		slices.ContainsFunc(c.ds.all, func(f *folder) bool { return f.slots.Changed() })
 	err := vol.ZeroFresh(ctx, c.v.d, c.v.raw, c.freshRuns())
@@ -115,6 +121,9 @@ func (c *change) noneShared() error {
 	}
 	for _, f := range c.ds.all {
 		own(f.path, f.old)
+	}
+	for _, f := range c.freed {
+		own(f.path, f.es)
 	}
 	own("the allocation bitmap", c.v.tables.bitmap.extents)
 	own("the up-case table", c.v.tables.upcase.extents)

@@ -1,6 +1,10 @@
 package exfat
 
-import "github.com/fatkit/fatkit/pkg/vol"
+import (
+	"math"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
 
 // Driver is the exFAT driver.
 func Driver() *vol.Driver {
@@ -14,5 +18,8 @@ func Driver() *vol.Driver {
 		Describe:  describe,
 		Check:     newChecker,
 		MountScan: mountScan,
+		Read:      read,
+		Need:      needed,
+		Holds:     vol.Holds{Flags: true, MaxSize: math.MaxInt64},
 	}
 }

@@ -24,7 +24,8 @@ type folder struct {
 	names  *nameIndex
 	odd    string // something in it that cannot be, or nobody may pass over
 	kids   map[int]*folder
-	added  bool // entries, to it
+	edited bool // entries came or went
+	dated  bool // its times are those that were asked for
 }
 
 // folders are the directories of a volume that a change has come by.
@@ -52,6 +53,7 @@ func (v *volume) openFolders() (*folders, error) {
 		return nil, ds.spoilt("/", err)
 	}
 	ds.root = &folder{path: "/", clusters: clusters{old: es, root: true}}
+	ds.all = append(ds.all, ds.root)
 	return ds, ds.load(ds.root)
 }
 
@@ -95,7 +97,6 @@ func (ds *folders) load(f *folder) error {
 		return err
 	}
 	ds.index(f)
-	ds.all = append(ds.all, f)
 	return nil
 }
 
@@ -186,10 +187,21 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 		return kid, nil
 	}
 	f := file{dir: dir, slot: slot, path: vol.JoinPath(dir.path, name)}
-	set := f.set()
-	if !set.isDir() {
+	if !f.set().isDir() {
 		return nil, fmt.Errorf("%w: %s: %q in %s is not a directory", vol.ErrRequest, path, name, dir.path)
 	}
+	kid, err := ds.folderAt(f)
+	if err != nil {
+		return nil, err
+	}
+	dir.kids[slot] = kid
+	ds.all = append(ds.all, kid)
+	return kid, nil
+}
+
+// folderAt reads the directory that has its set at f.
+func (ds *folders) folderAt(f file) (*folder, error) {
+	set := f.set()
 	if err := ds.usable(f); err != nil {
 		return nil, err
 	}
@@ -201,15 +213,25 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 	if err != nil {
 		return nil, err
 	}
-	kid := &folder{path: f.path, parent: dir, slot: slot, clusters: cs}
-	if err := ds.load(kid); err != nil {
-		return nil, err
-	}
-	dir.kids[slot] = kid
-	return kid, nil
+	kid := &folder{path: f.path, parent: f.dir, slot: f.slot, clusters: cs}
+	return kid, ds.load(kid)
 }
 
 // lookup finds a name, in whatever case.
 func (f *folder) lookup(name string) (slot int, ok bool) {
 	return f.names.find(utf16.Encode([]rune(name)))
+}
+
+// Root is vol.Folders.
+func (ds *folders) Root() *folder { return ds.root }
+
+// Path is vol.Folders.
+func (*folders) Path(dir *folder) string { return dir.path }
+
+// Lookup is vol.Folders.
+func (*folders) Lookup(dir *folder, name string) (slot int, ok bool) { return dir.lookup(name) }
+
+// Enter is vol.Folders.
+func (ds *folders) Enter(dir *folder, name, at string, create bool) (*folder, error) {
+	return ds.enter(dir, name, at, create)
 }

@@ -24,7 +24,7 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	copy(f.slots.Run(slot, set.slots()), set)
 	f.slots.Mark(slot, set.slots())
 	f.names.add(slot)
-	f.added = true
+	f.edited = true
 	return slot, nil
 }
 
@@ -58,7 +58,7 @@ func (f *folder) missing(g *Geometry) uint32 {
 // the length of a directory is that of its clusters, and all of it is valid.
 // The root has no set; its chain says it all.
 func (ds *folders) place(f *folder) {
-	if f.parent == nil || !f.added {
+	if f.parent == nil || !f.edited && !f.fresh {
 		return
 	}
 	at := file{dir: f.parent, slot: f.slot}
@@ -67,7 +67,9 @@ func (ds *folders) place(f *folder) {
 		n := f.count() * uint64(ds.g.ClusterSize)
 		set.allocate(f.first(), n, n, f.contiguous())
 	}
-	set.file().touch(ds.now)
+	if !f.dated {
+		set.file().touch(ds.now)
+	}
 	set.seal()
 	at.changed()
 }

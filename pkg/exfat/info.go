@@ -25,10 +25,7 @@ func describe(d dev.Device) (vol.Info, error) {
 	if err != nil {
 		return vol.Info{}, err
 	}
-	r := main
-	if !main.whole() && backup.whole() || main.g == nil {
-		r = backup
-	}
+	r := usableRegion(main, backup)
 	g := r.g
 	info := vol.Info{
 		Type: "exfat", Label: rootLabel(d, g, describedEntries), ID: serialText(r.boot().u32(offSerial)), Size: g.VolumeBytes(),
@@ -40,6 +37,14 @@ func describe(d dev.Device) (vol.Info, error) {
 	info.Fields = append(info.Fields, rootFields(d, g)...)
 	vol.Explain(info.Fields, meanings())
 	return info, nil
+}
+
+// usableRegion is the better of two boot regions that readRegions has read.
+func usableRegion(main, backup *region) *region {
+	if !main.whole() && backup.whole() || main.g == nil {
+		return backup
+	}
+	return main
 }
 
 // readRegions reads both boot regions. One of them has a geometry; where not

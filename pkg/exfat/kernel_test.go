@@ -30,6 +30,7 @@ list() {
 	find . -mindepth 1 -type d -exec printf 'dir  %s\n' {} +
 	find . -type f -exec stat -c '%s  %n' {} +
 	find . -type f -size -8193k -exec sha256sum {} +
+	[ ! -d dated ] || find dated -type f -exec stat -c '%Y %a  ./%n' {} +
 	[ ! -e big ] || [ "$(tail -c 65536 big | tr -d '\0' | wc -c)" = 0 ] || echo "$1: big does not end in zeros"
 }
 messages() { dmesg -c | grep -E 'exFAT|I/O error|BUG|WARNING' || true; }
@@ -123,6 +124,7 @@ func newKernelImage(name string, cluster int64, valid bool) *kernelImage {
 
 // listed is what listScript prints of the volume, by path.
 func (im *kernelImage) listed() map[string]string {
+	modes := map[bool]string{false: "755", true: "555"} // as Linux mounts by default
 	out := map[string]string{}
 	dirs := func(name string) {
 		for ; name != "."; name = path.Dir(name) {
@@ -135,6 +137,9 @@ func (im *kernelImage) listed() map[string]string {
 	for name, data := range im.files {
 		dirs(path.Dir(name))
 		out[name] = fmt.Sprintf(" %d %x", len(data), sha256.Sum256(data))
+		if strings.HasPrefix(name, "dated/") {
+			out[name] += fmt.Sprintf(" %d %s", dated(name).Unix(), modes[strings.Contains(name, "read-only")])
+		}
 	}
 	if im.big > 0 {
 		out["big"] = fmt.Sprintf(" %d", im.big)
@@ -238,6 +243,43 @@ func (im *kernelImage) chained(t *testing.T, m dev.Device) {
 			t.Errorf("no chain %v, %d extents, %d of %d bytes valid", f.noFat, f.extents(), f.valid, f.length)
 		}
 	}
+}
+
+// filled is a volume that was put full of files, most of them those of like,
+// which others use; with scattered on one that has no long free run.
+func filled(t *testing.T, name string, size, cluster int64, scattered bool, like *kernelImage) *kernelImage {
+	t.Helper()
+	im := newKernelImage(name, cluster, true)
+	m := formatted(t, size, cluster)
+	if scattered {
+		spoiled(t, m, 7)
+		im.files["spoiler"] = sound(t, m).data("/spoiler")
+	}
+	dirtyFree(t, m)
+	l := sample(cluster)
+	delete(l, "many") // a directory of the others
+	for name, data := range like.files {
+		l[name] = text(name, int64(len(data)))
+	}
+	for i := range 50 {
+		l[fmt.Sprintf("dated/%0*d", i+1, i)] = text("d", int64(i)*100)
+	}
+	l["dated/read-only"] = text("r", 9)
+	r := l.request()
+	for i := range r.Entries {
+		if r.Entries[i].Path == "dated/read-only" {
+			r.Entries[i].Flags |= vol.FlagReadOnly
+		}
+	}
+	putAll(t, m, r)
+	for name, data := range l {
+		if im.dirs[name] = data == nil; data != nil {
+			delete(im.dirs, name)
+			im.files[name] = data
+		}
+	}
+	im.path = saved(t, m)
+	return im
 }
 
 // oursWithBig is a volume of our making with a file of 5 GiB.
@@ -424,6 +466,8 @@ func throughKernel(t *testing.T, k voltest.StockKernel, valid bool) {
 		theirs(t, 32*kib, "-c", "32K", "-L", "mkfs é"),
 		theirs(t, 512, "-c", "512"),
 	}
+	images = append(images, filled(t, "files that were put", 24*mib, 4*kib, false, images[0]),
+		filled(t, "files that were put between others", 48*mib, 32*kib, true, images[1]))
 	var paths []string
 	for _, im := range images {
 		im.judged(t, "as made")

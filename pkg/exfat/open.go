@@ -25,6 +25,9 @@ type volume struct {
 	alloc  *space.Groups
 	m      *space.Map // alloc's: to be read only
 	now    stamp
+	// released is what was given back and is free when the transaction is
+	// committed, in units.
+	released []space.Extent
 }
 
 var _ vol.Volume = (*volume)(nil)

@@ -142,7 +142,7 @@ func TestPlanMkfs(t *testing.T) {
 			t.Errorf("%q: described as %+v, want %+v", c.args, info, c.want)
 		}
 		table := make([]byte, standardBytes)
-		first := infoField(t, info, "upcase_first_cluster").Value.(uint32)
+		first := infoField(t, info, "Up-case Table FirstCluster").Value.(uint32)
 		if _, err := d.ReadAt(table, g.ClusterOff(first)); err != nil {
 			t.Fatal(err)
 		}

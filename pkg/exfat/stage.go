@@ -3,6 +3,7 @@ package exfat
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -19,7 +20,7 @@ func (c *change) stage() error {
 		return nil
 	}
 	for _, step := range []func() error{
-		c.stageZeros, c.stageTable, c.stageBitmap, c.v.d.Sync, c.stageFolders, c.v.d.Sync, c.stagePercent,
+		c.stageZeros, c.stageTable, c.stageBitmap, c.v.d.Sync, c.stageFolders, c.v.d.Sync, c.stageFreed, c.stagePercent,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -80,8 +81,10 @@ func (c *change) stageFolders() error {
 		set := g.set()
 		noFat := g.contiguous()
 		set.allocate(g.first(), uint64(g.wantSize), uint64(g.wantValid), noFat)
-		set.archive()
-		set.file().touch(c.v.now)
+		if !g.put {
+			set.archive()
+			set.file().touch(c.v.now)
+		}
 		set.seal()
 		g.file.changed()
 	}
@@ -100,14 +103,14 @@ func (c *change) stageFolders() error {
 // alone: it is no part of the checksum, and that of the backup is stale by
 // definition.
 func (c *change) stagePercent() error {
-	if len(c.taken) == 0 {
+	if len(c.taken)+len(c.freed) == 0 {
 		return nil
 	}
 	b := make([]byte, 1)
 	if _, err := c.v.d.ReadAt(b, offPercentInUse); err != nil {
 		return err
 	}
-	want := c.v.g.percent(c.v.alloc.Free())
+	want := c.v.g.percent(c.v.alloc.Free() + c.v.alloc.Pending())
 	if b[0] == want {
 		return nil
 	}
@@ -136,13 +139,16 @@ func (c *change) verify() error {
 			return mistake(g.path, "%w", err)
 		}
 	}
-	read := make(map[string]*folder)
-	for _, f := range ds.all {
-		read[f.path] = f
-	}
+	again := map[*folder]*folder{}
 	for _, f := range c.ds.all {
-		r := read[f.path]
-		if r == nil || !slices.Equal(r.old, f.all()) || r.noFat != f.contiguous() && len(r.old) > 0 {
+		r := ds.root
+		if f.parent != nil {
+			if r, err = ds.enter(again[f.parent], path.Base(f.path), f.path, false); err != nil {
+				return mistake(f.path, "%w", err)
+			}
+		}
+		again[f] = r
+		if !slices.Equal(r.old, f.all()) || r.noFat != f.contiguous() && len(r.old) > 0 {
 			return mistake(f.path, "its clusters are not those that it was given")
 		}
 	}
@@ -155,7 +161,7 @@ func (c *change) verify() error {
 			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
 		}
 	}
-	return nil
+	return c.verifyFreed(bits)
 }
 
 // verifyFile looks g up in ds as anyone would.

@@ -1,6 +1,10 @@
 package exfat
 
-import "github.com/fatkit/fatkit/pkg/vol"
+import (
+	"time"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
 
 // stamp is a time as a File entry holds it, [exFAT] §7.4.8: a date and a time
 // in steps of two seconds, and hundredths of a second beside them (§7.4.9),
@@ -14,11 +18,17 @@ type stamp struct {
 const utc = 0x80
 
 // newStamp is the nearest stamp to unix, seconds since 1970, UTC.
-func newStamp(unix int64) stamp {
-	date, clock, odd := vol.DOSTime(unix)
+func newStamp(unix int64) stamp { return stampOf(time.Unix(unix, 0)) }
+
+// stampOf is the stamp of t, or the nearest that there is.
+func stampOf(t time.Time) stamp {
+	date, clock, odd := vol.DOSTime(t.Unix())
 	s := stamp{when: uint32(date)<<16 | uint32(clock)}
 	if odd {
 		s.tens = 100
+	}
+	if y := t.UTC().Year(); y >= 1980 && y <= 2107 {
+		s.tens += byte(t.Nanosecond() / 1e7)
 	}
 	return s
 }
@@ -35,4 +45,36 @@ func (e entry) create(s stamp) {
 func (e entry) touch(s stamp) {
 	e.put32(offModify, s.when)
 	e[offModify10ms], e[offModifyUTC] = s.tens, utc
+}
+
+// time is the time in the field at off of a File entry, in UTC; the zero Time
+// where it is none. tens are the hundredths of a second, and utc is the
+// UtcOffset: quarters of an hour east of Greenwich, in seven bits with a sign,
+// if the eighth says that it is valid. Otherwise the time is taken for UTC.
+func (e entry) time(off int, tens, utc byte) time.Time {
+	const offsetValid = 0x80
+	v := e.u32(off)
+	if !dateOK(v) || !clockOK(v) {
+		return time.Time{}
+	}
+	t := time.Date(1980+int(v>>25), time.Month(v>>21&15), int(v>>16&31), int(v>>11&31), int(v>>5&63), int(v&31)*2, 0, time.UTC)
+	t = t.Add(time.Duration(min(tens, most10ms)) * 10 * time.Millisecond)
+	if utc&offsetValid != 0 {
+		t = t.Add(-time.Duration(int8(utc<<1)>>1) * 15 * time.Minute)
+	}
+	return t
+}
+
+// date sets the times of a File entry; born and accessed are modified where
+// they are not known.
+func (e entry) date(born, modified, accessed time.Time) {
+	if born.IsZero() {
+		born = modified
+	}
+	if accessed.IsZero() {
+		accessed = modified
+	}
+	e.create(stampOf(born))
+	e.put32(offAccess, stampOf(accessed).when)
+	e.touch(stampOf(modified))
 }

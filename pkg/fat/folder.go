@@ -300,3 +300,17 @@ func (f *folder) lookup(name string) (slot int, ok bool) {
 	s, ok := f.names[nameKey(utf16.Encode([]rune(name)))]
 	return int(s), ok
 }
+
+// Root is vol.Folders.
+func (ds *folders) Root() *folder { return ds.root }
+
+// Path is vol.Folders.
+func (*folders) Path(dir *folder) string { return dir.path }
+
+// Lookup is vol.Folders.
+func (*folders) Lookup(dir *folder, name string) (slot int, ok bool) { return dir.lookup(name) }
+
+// Enter is vol.Folders.
+func (ds *folders) Enter(dir *folder, name, at string, create bool) (*folder, error) {
+	return ds.enter(dir, name, at, create)
+}

@@ -26,6 +26,7 @@ type checker struct {
 	// it, so nothing is repaired.
 	unread error
 
+	badPack     bool // one of the packs cannot be used
 	orphans     []uint32
 	stats       vol.Stats
 	rec         *recovery
@@ -36,6 +37,8 @@ type checker struct {
 	pages       map[int32][]filePage
 	ring        *int32
 	lostBlocks  map[blockSlot]uint32
+	lostFiles   map[uint32]*lostFile
+	goneBlocks  map[uint32][]goneBlock
 	lostSum     summaryBlock // of lostSegment
 	lostSegment uint32
 	twice       map[uint32]bool // blocks that belong to two
@@ -173,14 +176,19 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 			continue
 		}
 		f := c.cat.Found(p.fault.slug, vol.At(c.g.BlockOff(p.start)+p.fault.off, p.fault.len), vol.Detail("pack %d: %s", i+1, p.fault.detail), vol.GotWant(p.fault.got, p.fault.want))
-		fix := c.mended(gradeShape, nil)
+		fix := c.packFix()
 		if use == nil {
 			fix = nil
 		}
+		c.badPack = true
 		r.Found(f, fix)
 	}
 	if use == nil {
-		r.Found(c.cat.Found("cp-none", vol.At(c.g.BlockOff(c.g.CP), c.g.SegmentBytes())), nil)
+		fix, err := c.tailFix(packs)
+		if err != nil {
+			return err
+		}
+		r.Found(c.cat.Found("cp-none", vol.At(c.g.BlockOff(c.g.CP), c.g.SegmentBytes())), fix)
 		return vol.ErrStop
 	}
 	s, f, err := readState(c.d, c.g, use)
@@ -188,7 +196,7 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 		return err
 	}
 	if f != nil {
-		r.Found(c.cat.Found(f.slug, vol.At(c.g.BlockOff(use.start)+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), nil)
+		r.Found(c.cat.Found(f.slug, vol.At(c.g.BlockOff(use.start)+f.off, f.len), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.layoutFix(use))
 		return vol.ErrStop
 	}
 	c.s = s
@@ -197,13 +205,15 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 	}
 	c.checkFlags(r)
 	c.checkReserve(r)
-	c.checkPayload(r)
+	if err := c.checkPayload(r); err != nil {
+		return err
+	}
 	return c.readOrphans(r)
 }
 
 // cpAt is a field of the checkpoint that counts.
 func (c *checker) cpAt(off, n int64) vol.Location {
-	return vol.At(c.g.BlockOff(c.s.p.start)+off, n)
+	return vol.Location{Range: dev.Range{Off: c.g.BlockOff(c.s.p.start) + off, Len: n}, Same: textf("checkpoint %d", off)}
 }
 
 // checkFlags says in words what the flags of the checkpoint mean.
@@ -220,10 +230,10 @@ func (c *checker) checkFlags(r *vol.Report) {
 		r.Found(c.cat.Found("cp-flags", c.cpAt(cpFlags, 4), vol.GotWant(hex(x), nil)), nil)
 	}
 	if c.s.oldLargeNat() {
-		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), nil)
+		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), c.moveBitmapFix())
 	}
-	if f := c.s.journalFault; f != nil {
-		r.Found(c.cat.Found("journal", c.cpAt(0, c.g.BlockSize), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.mended(gradeShape, nil))
+	for _, f := range c.s.longJournals {
+		r.Found(c.cat.Found("journal", c.journalAt(f.part), vol.Detail("%s", f.detail), vol.GotWant(f.got, f.want)), c.journalFix(f.part))
 	}
 }
 
@@ -242,11 +252,23 @@ func (c *checker) checkReserve(r *vol.Report) {
 }
 
 // checkPayload: the summaries start behind the payload and the orphans.
-func (c *checker) checkPayload(r *vol.Report) {
-	start := c.s.cp.startSum()
-	if !c.s.cp.has(cpOrphans) && start != 1+c.g.CPPayload || start < 1+c.g.CPPayload {
-		r.Found(c.cat.Found("sb-payload-pack", vol.At(superOffset+sbCPPayload, 4), vol.GotWant(c.g.CPPayload, start-1)), c.payloadFix())
+func (c *checker) checkPayload(r *vol.Report) error {
+	start, payload := c.s.cp.startSum(), uint32(0)
+	if payload = start - 1; c.s.cp.has(cpOrphans) {
+		n, ok, err := c.orphanPayload()
+		if err != nil {
+			return err
+		}
+		if payload = n; !ok {
+			payload = min(c.g.CPPayload, start-1)
+		}
 	}
+	if payload != c.g.CPPayload {
+		r.Found(c.cat.Found("sb-payload-pack", vol.At(superOffset+sbCPPayload, 4), vol.GotWant(c.g.CPPayload, payload)),
+			c.superFix(func(b superblock) { b.put32(sbCPPayload, payload) }))
+		r.Hold() // which version of SIT and NAT counts rests on it
+	}
+	return nil
 }
 
 // readOrphans reads the list of files that were deleted while open.
@@ -258,8 +280,9 @@ func (c *checker) readOrphans(r *vol.Report) error {
 	if err != nil {
 		return err
 	}
+	first, _ := c.s.orphanBlocks()
 	for _, f := range faults {
-		r.Found(c.cat.Found("orphan-count", vol.At(c.g.BlockOff(f.blk+1)-orphanCount, 4), vol.GotWant(f.count, textf("at most %d", f.room))), c.mended(gradeShape, nil))
+		r.Found(c.cat.Found("orphan-count", vol.At(c.g.BlockOff(f.blk+1)-orphanCount, 4), vol.GotWant(f.count, textf("at most %d", f.room))), c.mended(gradeShape, func(w *writer) { delete(w.carry.orphans, f.blk-first) }))
 	}
 	c.orphans = list
 	return nil

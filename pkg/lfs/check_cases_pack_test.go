@@ -128,21 +128,21 @@ func packDamages() []damage {
 		}},
 		{slug: "journal", do: func(l *lab) vol.Location {
 			l.editSummary(hotData, func(b summaryBlock) { b.journal().putCount(60000) })
-			return at(l.g.BlockOff(l.g.PackBlock(0)), l.g.BlockSize)
+			return l.journalAt(hotData)
 		}},
 		{slug: "journal-entry", do: func(l *lab) vol.Location {
 			l.editSummary(hotData, func(b summaryBlock) {
 				b.journal().putCount(2)
 				b.journal().putNid(1, 1<<31)
 			})
-			return at(l.g.BlockOff(l.g.PackBlock(0)), l.g.BlockSize)
+			return l.journalAt(hotData)
 		}},
 		{slug: "journal-entry", name: " SIT", do: func(l *lab) vol.Location {
 			l.editSummary(coldData, func(b summaryBlock) {
 				b.journal().putCount(2)
 				b.journal().putSegment(1, l.g.MainSegments)
 			})
-			return at(l.g.BlockOff(l.g.PackBlock(0)), l.g.BlockSize)
+			return l.journalAt(coldData)
 		}},
 		num("cp-counts", "", cpValidNodes, set(3)),
 		{slug: "cp-counts", name: " blocks", do: func(l *lab) vol.Location {
@@ -163,6 +163,13 @@ func (m *builder) editSummary(log int, fn func(b summaryBlock)) {
 	head := m.g.PackBlock(0)
 	c := checkpoint(m.read(head))
 	m.edit(head+c.startSum()+uint32(log), func(b []byte) { fn(summaryBlock(b[:m.g.SummaryBytes])) })
+}
+
+// journalAt is where the journal in the summary of a log is.
+func (m *builder) journalAt(log int) vol.Location {
+	blk := m.g.PackBlock(0) + checkpoint(m.read(m.g.PackBlock(0))).startSum() + uint32(log)
+	n := int64(journalBytes(int(m.g.SummaryBytes)))
+	return at(m.g.BlockOff(blk)+m.g.SummaryBytes-summaryFooterLen-n, n)
 }
 
 // sync writes n direct nodes of the file double behind the checkpoint, as a

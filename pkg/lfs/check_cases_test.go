@@ -156,3 +156,19 @@ func flip(e sitEntry, i uint32) {
 	}
 	e.put(e.kind(), n)
 }
+
+// allDamages are the corruptors of all rows.
+func allDamages() []damage {
+	return slices.Concat(superDamages(), packDamages(), tableDamages(), nodeDamages(), inodeDamages(), dirDamages())
+}
+
+// lab is a lab with the damage.
+func (c damage) lab(t *testing.T) *lab {
+	features := c.with
+	if features == "all" {
+		features = labFeatures
+	}
+	l := newLab(t, features)
+	c.do(l)
+	return l
+}

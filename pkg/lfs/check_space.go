@@ -136,10 +136,10 @@ func (c *checker) checkTotals(r *vol.Report) {
 	total(cpValidNodes, 4, "nodes", uint64(cp.validNodes()), nodes)
 	total(cpValidInodes, 4, "inodes", uint64(cp.validInodes()), uint64(len(w.inodes)))
 	if free := c.s.freeSegments(c.sit, nil).segments; free != cp.freeSegments() {
-		r.Found(c.cat.Found("cp-free-segments", c.cpAt(cpFreeSegments, 4), vol.GotWant(cp.freeSegments(), free)), c.mended(gradeCount, nil))
+		r.Found(c.cat.Found("cp-free-segments", c.cpAt(cpFreeSegments, 4), vol.GotWant(cp.freeSegments(), free)), c.mended(gradeCount, func(w *writer) { w.carry.free = 0 }))
 	}
 	// A number that is in use is only looked past; sload.f2fs leaves such.
 	if next := cp.nextNid(); next >= c.g.NIDs() || next < firstNid && next != 0 {
-		r.Found(c.cat.Found("cp-next-nid", c.cpAt(cpNextNid, 4), vol.GotWant(next, nil)), c.mended(gradeCount, nil))
+		r.Found(c.cat.Found("cp-next-nid", c.cpAt(cpNextNid, 4), vol.GotWant(next, nil)), c.mended(gradeCount, func(w *writer) { w.carry.nextNid = 0 }))
 	}
 }

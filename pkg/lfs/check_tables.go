@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -37,13 +38,15 @@ func (c *checker) checkTables(ctx context.Context, r *vol.Report) error {
 // sitAt is where the first n bytes of the SIT entry of a segment are.
 func (c *checker) sitAt(segno uint32, n int64) vol.Location {
 	index, slot := c.g.SITIndex(segno)
-	return vol.At(c.g.BlockOff(c.g.SITAddr(index, testMSB(c.s.sitVersions, index)))+int64(slot)*sitLen, n)
+	off := c.g.BlockOff(c.g.SITAddr(index, testMSB(c.s.sitVersions, index))) + int64(slot)*sitLen
+	return vol.Location{Range: dev.Range{Off: off, Len: n}, Same: textf("SIT %d", segno)}
 }
 
 // natAt is where the NAT entry of a node is.
 func (c *checker) natAt(nid uint32) vol.Location {
 	index, slot := c.g.NATIndex(nid)
-	return vol.At(c.g.BlockOff(c.g.NATAddr(index, testMSB(c.s.natVersions, index)))+int64(slot)*natLen, natLen)
+	off := c.g.BlockOff(c.g.NATAddr(index, testMSB(c.s.natVersions, index))) + int64(slot)*natLen
+	return vol.Location{Range: dev.Range{Off: off, Len: natLen}, Same: textf("NAT %d", nid)}
 }
 
 // takeNodes judges the entries of NAT, and leaves those of nodes. Mostly that is
@@ -93,12 +96,12 @@ func (c *checker) takeNAT(n *node) bool {
 func (c *checker) checkJournals(r *vol.Report) {
 	for nid := range c.s.natOverrides() {
 		if nid == 0 || nid >= c.g.NIDs() {
-			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("NAT: node %d", nid)), c.mended(gradeShape, nil))
+			r.Found(c.cat.Found("journal-entry", c.journalAt(natPart), vol.Detail("NAT: node %d", nid)), c.journalFix(natPart))
 		}
 	}
 	for segno := range c.s.sitOverrides() {
 		if segno >= c.g.MainSegments {
-			r.Found(c.cat.Found("journal-entry", c.cpAt(0, c.g.BlockSize), vol.Detail("SIT: segment %d", segno)), c.mended(gradeShape, nil))
+			r.Found(c.cat.Found("journal-entry", c.journalAt(sitPart), vol.Detail("SIT: segment %d", segno)), c.journalFix(sitPart))
 		}
 	}
 }
@@ -132,14 +135,14 @@ func (c *checker) checkDirs(_ context.Context, r *vol.Report) error {
 	}
 	c.takeOrphans(r)
 	w.tree()
-	if err := c.checkQuotas(r); err != nil {
-		return err
-	}
 	c.lostNodes()
 	if err := c.reportNotes(r); err != nil {
 		return err
 	}
 	c.reportOrphans(r)
+	if err := c.checkQuotas(r); err != nil { // when all is counted that they count
+		return err
+	}
 	c.stats.BytesRead += w.bytesRead
 	return nil
 }
@@ -161,7 +164,9 @@ func (c *checker) takeOrphans(r *vol.Report) {
 		i, ok := w.inodeOf(ino)
 		if !ok {
 			if ino >= c.g.NIDs() || w.index.find(ino) < 0 {
-				r.Found(c.cat.Found("orphan-invalid", c.cpAt(0, c.g.BlockSize), vol.GotWant(ino, nil)), c.dropOrphan(ino))
+				loc := c.cpAt(0, c.g.BlockSize)
+				loc.Same = textf("orphan %d", ino)
+				r.Found(c.cat.Found("orphan-invalid", loc, vol.GotWant(ino, nil)), c.dropOrphan(ino))
 			}
 			continue
 		}
@@ -195,6 +200,7 @@ func (c *checker) reportNotes(r *vol.Report) error {
 		return err
 	}
 	c.settleNotes()
+	list := make([]ranked, 0, len(w.notes))
 	for i := range w.notes {
 		if err := w.ctx.Err(); err != nil {
 			return err
@@ -206,7 +212,11 @@ func (c *checker) reportNotes(r *vol.Report) error {
 		if f.Offer = offer; fix == nil {
 			f.Offer = nil
 		}
-		r.Found(f, fix)
+		list = append(list, ranked{f, fix, rankOf(n, offer)})
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return a.rank - b.rank })
+	for i := range list {
+		r.Found(list[i].f, list[i].fix)
 	}
 	for _, slug := range slices.Sorted(maps.Keys(w.noted)) {
 		for n := w.noted[slug]; n > maxNotes; n-- {

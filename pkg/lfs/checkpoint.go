@@ -119,6 +119,13 @@ func (w *writer) writePack(sit, nat []byte) error {
 	orphans := w.orphanBlocks()
 	first := 1 + w.s.payload + uint32(len(orphans)) // of the summaries
 	blocks := first + logCount + 1
+	bits, err := w.natBits()
+	if err != nil {
+		return err
+	}
+	if bits != nil && blocks+w.g.natBitsBlocks() > segmentBlocks {
+		bits = nil
+	}
 	if blocks > segmentBlocks {
 		return damagedf("a checkpoint pack of %d blocks does not fit its segment", blocks)
 	}
@@ -129,11 +136,16 @@ func (w *writer) writePack(sit, nat []byte) error {
 		copy(at(1+w.s.payload+uint32(i)), o)
 	}
 	for i := range w.logs.heads {
-		copy(at(first+uint32(i)), w.logs.heads[i].sum)
+		sum := summaryBlock(at(first + uint32(i))[:w.g.SummaryBytes])
+		copy(sum, w.logs.heads[i].sum)
+		w.carry.putSummary(sum, i, w.logs.heads[i].segno)
 	}
 	cp := checkpoint(at(0))
-	w.putCheckpoint(cp, first, blocks)
+	w.putCheckpoint(cp, first, blocks, bits != nil)
 	copy(at(blocks-1), cp)
+	if err := w.putNATBits(bits, cp, start); err != nil {
+		return err
+	}
 	if _, err := w.d.WriteAt(b[:int64(blocks-1)*bs], w.g.BlockOff(start)); err != nil {
 		return err
 	}
@@ -163,7 +175,7 @@ func (w *writer) putVersions(b, sit, nat []byte) {
 }
 
 // putCheckpoint updates the block that the pack starts and ends with.
-func (w *writer) putCheckpoint(cp checkpoint, first, blocks uint32) {
+func (w *writer) putCheckpoint(cp checkpoint, first, blocks uint32, bits bool) {
 	cp.put64(cpVersion, w.s.cp.version()+1)
 	cp.put64(cpValidBlocks, w.validBlocks)
 	cp.put32(cpValidNodes, w.validNodes)
@@ -178,7 +190,12 @@ func (w *writer) putCheckpoint(cp checkpoint, first, blocks uint32) {
 			cp[cpAllocTypes+i] = allocSSR
 		}
 	}
-	cp.put32(cpFlags, w.flags())
+	w.carry.put(cp)
+	flags := w.flags()
+	if bits {
+		flags |= cpNatBits
+	}
+	cp.put32(cpFlags, flags)
 	cp.put32(cpBlocks, blocks)
 	cp.put32(cpStartSum, first)
 	cp.putSum()
@@ -221,5 +238,6 @@ func (w *writer) orphanBlocks() (out []orphanBlock) {
 	for _, o := range out {
 		binary.LittleEndian.PutUint16(o[len(o)-orphanBlocks:], uint16(len(out)))
 	}
+	w.carry.putOrphans(out)
 	return out
 }

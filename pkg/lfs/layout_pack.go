@@ -137,3 +137,4 @@ func setMSB(b []byte, i uint32)       { b[i>>3] |= 0x80 >> (i & 7) }
 // of directories have them.
 func testLSB(b []byte, i uint32) bool { return b[i>>3]&(1<<(i&7)) != 0 }
 func setLSB(b []byte, i uint32)       { b[i>>3] |= 1 << (i & 7) }
+func clearLSB(b []byte, i uint32)     { b[i>>3] &^= 1 << (i & 7) }

@@ -48,7 +48,9 @@ func newLedger(l *loaded) *ledger {
 		}
 	}
 	for log := range logCount {
-		busy.Set(g.SectionOf(l.s.cp.logSegment(log)))
+		if segno := l.s.cp.logSegment(log); segno < g.MainSegments {
+			busy.Set(g.SectionOf(segno))
+		}
 	}
 	t.free = space.NewAllocator(busy, space.Options{})
 	return t
@@ -188,3 +190,6 @@ func (s *segment) put(e sitEntry, count uint16, time uint64) {
 		binary.LittleEndian.PutUint64(e[sitMtime:], time)
 	}
 }
+
+// avoids tells whether a segment is kept free for what a log leads to.
+func (t *ledger) avoids(segno uint32) bool { return t.avoid != nil && t.avoid.Used(segno) }

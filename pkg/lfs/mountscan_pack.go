@@ -29,7 +29,7 @@ func (s *scanner) flags() {
 	if x := cp.flags() &^ cpKnown; x != 0 {
 		s.say("cp-flags", "flags %s of the checkpoint are not known", hex(x))
 	}
-	if f := s.s.journalFault; f != nil {
+	for _, f := range s.s.longJournals {
 		s.refused(f.slug, "%s", f.detail)
 	}
 	if s.s.oldLargeNat() {

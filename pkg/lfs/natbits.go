@@ -68,6 +68,6 @@ func (x *natBits) wrong(index uint32, b []byte, entries int) bool {
 func (c *checker) checkNATBits(r *vol.Report, blocks []uint32) {
 	if len(blocks) > 0 {
 		at := c.g.BlockRange(c.g.natBitsBlock(c.s.p.start), c.g.natBitsBlocks())
-		r.Found(c.cat.Found("nat-bits", vol.Location{Range: at}, vol.Detail("of %d blocks of NAT, the first is number %d", len(blocks), blocks[0])), c.mended(gradeShape, nil))
+		r.Found(c.cat.Found("nat-bits", vol.Location{Range: at}, vol.Detail("of %d blocks of NAT, the first is number %d", len(blocks), blocks[0])), c.mended(gradeShape, func(w *writer) { w.carry.bits = nil }))
 	}
 }

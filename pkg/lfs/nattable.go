@@ -51,7 +51,7 @@ func (t *natTable) block(index uint32) (*natBlock, error) {
 	}
 	n := &natBlock{b: b}
 	for nid, e := range t.over {
-		if i, slot := t.g.NATIndex(nid); i == index {
+		if i, slot := t.g.NATIndex(nid); i == index && nid != 0 {
 			copy(b[slot*natLen:], e[:natLen])
 		}
 	}

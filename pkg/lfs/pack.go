@@ -103,6 +103,12 @@ func choosePack(packs [packCount]*pack) *pack {
 	}
 }
 
+// longJournal is a journal that has more entries than room.
+type longJournal struct {
+	part int // natPart or sitPart
+	fault
+}
+
 // state is a checkpoint with what goes with it: the version bitmaps, which say
 // which copy of each block of SIT and NAT counts, the journals, which come
 // before both, and the summaries of the logs.
@@ -115,7 +121,7 @@ type state struct {
 	payload                  uint32 // blocks of the pack that hold bitmaps
 	natJournal, sitJournal   journal
 	logs                     [logCount]summaryBlock // nil where the pack has none
-	journalFault             *fault
+	longJournals             []longJournal
 	natBits                  *natBits // where they were read
 }
 
@@ -285,16 +291,16 @@ func (s *state) readCompact(d dev.Device) error {
 
 // boundJournals cuts the counts of the journals to what they have room for.
 func (s *state) boundJournals() {
-	for _, j := range []struct {
+	for part, j := range []struct {
 		j    journal
 		max  func() int
 		what string
-	}{{s.natJournal, s.natJournal.maxNats, "NAT"}, {s.sitJournal, s.sitJournal.maxSits, "SIT"}} {
+	}{natPart: {s.natJournal, s.natJournal.maxNats, "NAT"}, sitPart: {s.sitJournal, s.sitJournal.maxSits, "SIT"}} {
 		if j.j == nil {
 			continue
 		}
 		if n := j.j.count(); n > j.max() {
-			s.journalFault = &fault{slug: "journal", got: n, want: j.max(), detail: fmt.Sprintf("the journal of %s has more entries than room", j.what)}
+			s.longJournals = append(s.longJournals, longJournal{part, fault{slug: "journal", got: n, want: j.max(), detail: fmt.Sprintf("the journal of %s has more entries than room", j.what)}})
 			j.j.putCount(0)
 		}
 	}

@@ -80,11 +80,11 @@ func superProblems() []vol.Problem {
 func packProblems() []vol.Problem {
 	set := repair(fixSet, "set the right number", vol.LossNone)
 	return []vol.Problem{
-		row("F2FS-0200", "cp-none", vol.SevError, "no valid checkpoint", "Both packs are damaged: what belongs to which file is not known."),
+		row("F2FS-0200", "cp-none", vol.SevError, "no valid checkpoint", "Both packs are damaged: which copies of SIT and NAT count is not known, and so what belongs to which file. Where the first block of a pack is all that is wrong, its last one says the same. Else nothing is repaired by guessing: read the device again if this is an image of one, go back to an older image, or look for files by their contents.", repair(fixRestore, "take the first block of the newest pack from its last one", vol.LossMetadata)),
 		row("F2FS-0201", "cp-checksum", vol.SevError, "a checkpoint pack has a wrong checksum", "The other pack is used. What was written after that is lost, or the power went while this one was written.", repair(fixRebuild, "write the pack anew from the other", vol.LossNone)),
 		row("F2FS-0202", "cp-blocks", vol.SevError, "a checkpoint pack has an impossible length", "The other pack is used.", repair(fixRebuild, "write the pack anew from the other", vol.LossNone)),
 		row("F2FS-0203", "cp-tail", vol.SevError, "a checkpoint pack does not end as it begins", "It was being written when the power went. The other pack is used.", repair(fixRebuild, "write the pack anew from the other", vol.LossNone)),
-		row("F2FS-0204", "cp-layout", vol.SevError, "parts of the checkpoint pack are not valid", "Its checksum is right, and it says what cannot be."),
+		row("F2FS-0204", "cp-layout", vol.SevError, "parts of the checkpoint pack are not valid", "Its checksum is right, and it says what cannot be. Lengths that follow from the rest of the volume can be set; where that is not enough, nothing is repaired by guessing: read the device again if this is an image of one, or go back to an older image.", repair(fixSet, "set what follows from the rest", vol.LossNone)),
 		row("F2FS-0205", "cp-fsck", vol.SevWarning, "a check is asked for", "The kernel met an inconsistency, and set the mark in the checkpoint.", repair(fixClear, "clear the mark when nothing is left", vol.LossNone)),
 		row("F2FS-0206", "cp-error", vol.SevError, "an error is noted in the checkpoint", "The kernel met an I/O error while it wrote this checkpoint, and refuses the mount until the mark is gone.", repair(fixClear, "clear the mark", vol.LossNone)),
 		row("F2FS-0207", "cp-quota", vol.SevWarning, "quotas need a check", "Usage was not written back.", repair(fixRebuild, "count usage anew", vol.LossNone)),
@@ -126,7 +126,7 @@ func tableProblems() []vol.Problem {
 		row("F2FS-0306", "nat-address", vol.SevError, "NAT entry has an address that is not valid", "The node is not there.", repair(fixRestore, "take the node from where it is", vol.LossNone), repair(fixRemove, "remove the entry, and what leads to it", vol.LossData)),
 		row("F2FS-0307", "nat-reserved", vol.SevError, "NAT entry of a reserved number is wrong", "Numbers 0 to 2 stand for no file.", rebuild),
 		row("F2FS-0308", "nat-owner", vol.SevError, "NAT entry has no owner or one that cannot own it", "Every node belongs to an inode.", rebuild),
-		row("F2FS-0309", "node-lost", vol.SevError, "nodes that nothing leads to", "NAT has them, and no inode and no name leads to them.", repair(fixRescue, "put files into lost+found", vol.LossMetadata), repair(fixFree, "free them", vol.LossData)),
+		row("F2FS-0309", "node-lost", vol.SevError, "nodes that nothing leads to", "NAT has them, and no inode and no name leads to them.", repair(fixRestore, "have the file lead to them again", vol.LossNone), repair(fixRescue, "put what is left of the file into lost+found", vol.LossMetadata), repair(fixFree, "free them", vol.LossData)),
 		row("F2FS-0310", "nat-bits", vol.SevError, "bits of free and used node numbers contradict NAT", "The kernel gives out node numbers by them, and would give one out that is in use.", repair(fixRebuild, "make them anew from NAT", vol.LossNone)),
 	}
 }
@@ -176,7 +176,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0520", "inode-unreachable", vol.SevError, "file or directory has no name", "No directory entry that can be reached from the root leads to it.", repair(fixRescue, "put it into lost+found", vol.LossMetadata), repair(fixFree, "free it", vol.LossData)),
 		row("F2FS-0521", "root-lost", vol.SevError, "root directory is lost", "NAT does not lead to an inode of a directory with number 3.", repair(fixRescue, "look for it among all nodes", vol.LossMetadata)),
 		row("F2FS-0522", "symlink-empty", vol.SevError, "symbolic link is empty", "It leads nowhere.", repair(fixSet, "set the length of what it holds", vol.LossNone), repair(fixRemove, "remove it", vol.LossMetadata)),
-		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew", vol.LossMetadata)),
+		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew, with the limits that can still be read", vol.LossMetadata), repair(fixClear, "have the superblock name none: quotas of this kind are off then", vol.LossMetadata)),
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
 		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
 		row("F2FS-0526", "inode-flags", vol.SevInfo, "inode has flags that are not known", "Linux passes them over; some old versions wrote such."),

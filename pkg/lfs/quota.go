@@ -32,8 +32,12 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 			continue
 		}
 		i, ok := c.walk.inodeOf(nid)
-		if !ok {
-			r.Found(c.cat.Found("quota-file", vol.Location{Path: textf("<quota %d>", kind)}, vol.Detail("inode %d is lost", nid)), nil)
+		switch {
+		case !ok:
+			c.quotaLost(r, kind, nid, "is lost")
+			continue
+		case c.walk.inodes[i].dir >= 0:
+			c.quotaLost(r, kind, nid, "is a file with a name")
 			continue
 		}
 		loc := vol.Location{Path: textf("<quota %d>", kind), Cluster: c.walk.index.nodes[c.walk.inodes[i].node].addr}
@@ -42,7 +46,7 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 			return err
 		}
 		if why != "" {
-			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why)), c.quotaFileFix(kind, nid))
+			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why), vol.Offer(fixRebuild)), c.quotaFileFix(kind, nid))
 			continue
 		}
 		c.compareUsage(r, loc, kind, nid, stored)
@@ -181,7 +185,7 @@ func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, nid ui
 		if s, h := stored[id], have[id]; s != h {
 			f := c.cat.Found("quota-usage", loc, vol.Detail("%s %d: %d bytes and %d inodes, should be %d and %d",
 				[quotaKinds]string{"user", "group", "project"}[kind], id, s.space, s.inodes, h.space, h.inodes))
-			f.Loc.Range.Off = int64(id) // tells the findings of one file apart
+			f.Loc.Same = textf("quota %d %d", kind, id)
 			r.Found(f, c.quotaFix(kind, nid, id, h))
 		}
 	}

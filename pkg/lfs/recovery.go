@@ -124,6 +124,12 @@ func (c *checker) checkReplay(ctx context.Context, r *vol.Report) error {
 		fix, offer := c.replayFix(why == "")
 		f := c.cat.Found("replay", c.blockAt(rec.first), vol.Detail("%d nodes", rec.nodes))
 		f.Offer = offer
+		if err := c.needSIT(ctx); err != nil {
+			return err
+		}
+		if n := len(c.wrongPlaces()); n > 0 {
+			f.Detail += textf("; for %d logs that write where they cannot the repair begins free segments", n)
+		}
 		r.Found(f, fix)
 		r.Hold()
 	case c.s.leftMounted():

@@ -65,8 +65,8 @@ func (l *loaded) refusePack(ctx context.Context, force bool) error {
 		return damagedf("the large NAT bitmap is where old versions had it")
 	case !l.sumPlaced():
 		return vol.Refusef("the checksum of the checkpoint is at byte %d, where this version does not write it", cp.checksumOffset())
-	case l.s.journalFault != nil:
-		return damagedf("%s", l.s.journalFault.detail)
+	case len(l.s.longJournals) > 0:
+		return damagedf("%s", l.s.longJournals[0].detail)
 	}
 	if err := l.refuseLog(ctx); err != nil {
 		return err

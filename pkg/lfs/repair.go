@@ -30,13 +30,15 @@ const (
 
 // mender is what the repairs of one pass share.
 type mender struct {
-	w       *writer
-	handles map[uint32]*handle // directories and quota files, by inode
-	quotas  map[uint32]*quotaTable
-	made    [grades]bool
-	placing map[int]bool // logs that may be moved
-	avoid   *space.Map   // segments that a log to be replayed is in
-	strays  map[uint32]stray
+	w        *writer
+	handles  map[uint32]*handle // directories and quota files, by inode
+	quotas   map[uint32]*quotaTable
+	made     [grades]bool
+	placing  map[int]bool // logs that may be moved
+	avoid    *space.Map   // segments that a log to be replayed is in
+	strays   map[uint32]stray
+	packToo  bool // the pack that cannot be used may be written over
+	relayout bool // a large NAT bitmap is put where it belongs
 	// unsettled: a log is to be replayed, and who decides has not said so.
 	// Another checkpoint would give it up.
 	unsettled bool
@@ -77,11 +79,14 @@ func (c *checker) writer(ctx context.Context) (*writer, error) {
 	if c.m.w != nil {
 		return c.m.w, nil
 	}
-	// Without a checkpoint that can be read there is nothing to go on from.
-	if c.s == nil || c.g.ReadOnly() || c.s.oldLargeNat() || c.m.unsettled {
-		return nil, vol.ErrNotNow
+	if err := c.canWrite(); err != nil {
+		return nil, err
 	}
 	if err := c.needSIT(ctx); err != nil {
+		return nil, err
+	}
+	carry, err := c.carry()
+	if err != nil {
 		return nil, err
 	}
 	s := *c.s
@@ -96,7 +101,7 @@ func (c *checker) writer(ctx context.Context) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.orphans = slices.Clone(c.orphans)
+	w.orphans, w.carry = slices.Clone(c.orphans), carry
 	w.keepQuotas = true // they are compared in the next round
 	for i := range w.logs.heads {
 		if h := &w.logs.heads[i]; c.m.placing[i] {
@@ -105,6 +110,23 @@ func (c *checker) writer(ctx context.Context) (*writer, error) {
 	}
 	c.m.w = w
 	return w, nil
+}
+
+// canWrite tells whether there can be another checkpoint.
+func (c *checker) canWrite() error {
+	switch {
+	case c.s == nil: // without one that can be read there is nothing to go on from
+		return vol.ErrNotNow
+	case c.g.ReadOnly():
+		return vol.NotNow("a volume with the feature ro has no other checkpoint")
+	case c.s.oldLargeNat() && !c.m.relayout:
+		return vol.NotNow("the large NAT bitmap is where old versions had it, and no checkpoint can follow that one")
+	case c.m.unsettled:
+		return vol.NotNow("another checkpoint would give the log up; what becomes of that is to be settled first")
+	case c.badPack && !c.m.packToo:
+		return vol.NotNow("the checkpoint it takes goes where the damaged one is; that is to be mended, too")
+	}
+	return nil
 }
 
 // needSIT reads SIT where that was not done yet.
@@ -177,43 +199,74 @@ func notNow(err error) error {
 }
 
 // placeable tells whether blocks may be given out: none that is in use is free
-// to SIT.
-func (c *checker) placeable() bool { return !c.unsafe }
+// to SIT, and the logs write where they can.
+func (c *checker) placeable() error {
+	if c.unsafe {
+		return vol.NotNow("it takes new blocks, and where there are some is not known before blocks, SIT and the logs are right")
+	}
+	return nil
+}
 
-// placeLogs gives those logs that may be moved a free segment. If others write
-// where they cannot, there is no checkpoint to be written.
-func (c *checker) placeLogs(s *state) error {
-	move := make([]int, 0, logCount)
-	for _, f := range append(s.logFaults(), s.usedLogs(c.sit)...) {
-		if f.slug == "log-place" {
-			move = append(move, f.log)
-		}
+// logsRight tells whether the logs say all that is needed to write to them.
+func (c *checker) logsRight() bool {
+	if len(c.s.logFaults())+len(c.s.usedLogs(c.sit))+len(c.s.summaryFaults()) > 0 {
+		return false
 	}
 	for i := range logCount {
-		if c.m.avoid != nil && c.m.placing[i] {
-			move = append(move, i)
+		segno := c.s.cp.logSegment(i)
+		mixed := c.walk.segData.Used(segno) && c.walk.segNode.Used(segno)
+		if int(c.sit.kind[segno]) != i && !mixed {
+			return false
 		}
 	}
-	slices.Sort(move)
-	for _, i := range slices.Compact(move) {
+	return true
+}
+
+// placeLogs gives those logs that may be moved a free segment. Others that write
+// where they cannot stay there, and nothing is written to them, see placeable.
+func (c *checker) placeLogs(s *state) error {
+	for i := range logCount {
 		if !c.m.placing[i] {
-			return vol.ErrNotNow
-		}
-		segno, ok := c.emptySegment(s)
-		if !ok {
-			if !c.fillOwn(s, i) {
-				return vol.ErrNotNow
-			}
 			continue
 		}
-		if err := c.leaveSegment(s, i); err != nil {
+		old := *s
+		old.cp = slices.Clone(s.cp)
+		if !c.placeLog(s, i) {
+			return vol.NotNow("no segment is free for a log")
+		}
+		if s.cp.logSegment(i) == old.cp.logSegment(i) {
+			continue // and fills a hole there
+		}
+		if err := c.leaveSegment(&old, i); err != nil {
 			return err
 		}
-		s.cp.putLog(i, segno, 0)
-		s.cp[cpAllocTypes+i] = allocLFS
 		s.logs[i] = make(summaryBlock, c.g.SummaryBytes)
 	}
 	return nil
+}
+
+// placeLog finds a log another place to write to.
+func (c *checker) placeLog(s *state, log int) bool {
+	segno, ok := c.emptySegment(s)
+	if !ok {
+		return c.fillOwn(s, log)
+	}
+	s.cp.putLog(log, segno, 0)
+	s.cp[cpAllocTypes+log] = allocLFS
+	return true
+}
+
+// canPlace tells whether there is a place for a log, beside those that are to be
+// moved already.
+func (c *checker) canPlace(log int) bool {
+	s := *c.s
+	s.cp = slices.Clone(s.cp)
+	for i := range logCount {
+		if (i == log || c.m.placing[i]) && !c.placeLog(&s, i) {
+			return false
+		}
+	}
+	return true
 }
 
 // fillOwn has a log fill a hole of the segment that it is in: where no segment
@@ -287,6 +340,10 @@ func (s *state) fillLogs(d dev.Device, t *segments) error {
 		}
 		segno := s.cp.logSegment(i)
 		sum := make(summaryBlock, s.g.SummaryBytes)
+		if segno >= s.g.MainSegments { // and stays there
+			s.logs[i] = sum
+			continue
+		}
 		if _, err := d.ReadAt(sum, s.g.SummaryOff(segno)); err != nil {
 			return err
 		}

@@ -48,7 +48,14 @@ func (c *checker) noteLost(unit uint32) error {
 	}
 	e := c.lostSum.entry(int(at))
 	i := c.walk.index.find(e.nid())
-	if i < 0 || c.walk.index.nodes[i].version != e.version() {
+	if i < 0 { // of an inode that is gone, or of nothing
+		if c.goneBlocks == nil {
+			c.goneBlocks = map[uint32][]goneBlock{}
+		}
+		c.goneBlocks[e.nid()] = append(c.goneBlocks[e.nid()], goneBlock{e.offset(), c.g.Main + unit})
+		return nil
+	}
+	if c.walk.index.nodes[i].version != e.version() {
 		return nil
 	}
 	c.lostBlocks[blockSlot{e.nid(), e.offset()}] = c.g.Main + unit
@@ -102,8 +109,8 @@ func (c *checker) symlinkFix(n *note) (vol.Fix, []string) {
 		return nil, nil
 	}
 	return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
-		if !c.placeable() {
-			return vol.ErrNotNow
+		if err := c.placeable(); err != nil {
+			return err
 		}
 		if err := c.freeInode(ctx, in.nid); err != nil {
 			return err

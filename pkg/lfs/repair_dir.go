@@ -250,7 +250,10 @@ func (c *checker) pagesOf(dir int32) []filePage {
 // moveEntry puts an entry where it is looked for, with another name if its own
 // is taken.
 func (c *checker) moveEntry(ctx context.Context, n *note, rename bool) error {
-	if !c.placeable() || n.len == 0 {
+	if err := c.spare(ctx, repairBlocks); err != nil {
+		return err
+	}
+	if n.len == 0 {
 		return vol.ErrNotNow
 	}
 	h, err := c.handle(ctx, c.walk.inodes[n.inode].nid)

@@ -11,8 +11,8 @@ import (
 func (c *checker) unreachableFix(i int32) vol.Fix {
 	return c.fix(gradeLost, func(ctx context.Context, r vol.Repair) error {
 		x := &c.walk.inodes[i]
-		if !c.placeable() {
-			return vol.ErrNotNow
+		if err := c.placeable(); err != nil {
+			return err
 		}
 		if r.Name == fixFree {
 			if x.isDir() {
@@ -50,25 +50,16 @@ func (c *checker) breaks(i int32) bool {
 // rescue links an inode in lost+found, under its number.
 func (c *checker) rescue(ctx context.Context, i int32) error {
 	x := &c.walk.inodes[i]
+	if err := c.spare(ctx, repairBlocks); err != nil {
+		return err
+	}
 	to, err := c.lostFound(ctx)
 	if err != nil {
 		return err
 	}
-	n, err := to.nameIn(textf("#%d", x.nid))
+	n, err := to.freeName(textf("#%d", x.nid))
 	if err != nil {
 		return notNow(err)
-	}
-	for {
-		ino, _, err := to.lookup(&n)
-		if err != nil {
-			return notNow(err)
-		}
-		if ino == 0 {
-			break
-		}
-		if n, err = to.unused(n.name); err != nil {
-			return notNow(err)
-		}
 	}
 	if err := to.add(&n, x.nid, kindOf(x.fileType())); err != nil {
 		return notNow(err)
@@ -264,10 +255,11 @@ func (c *checker) reportOrphans(r *vol.Report) {
 		return
 	}
 	from, to := c.s.orphanBlocks()
-	f := c.cat.Found("orphans", vol.At(c.g.BlockOff(from), int64(to-from)*c.g.BlockSize), vol.GotWant(len(c.orphans), nil))
+	loc := vol.Location{Range: c.g.BlockRange(from, to-from), Same: "orphans"}
+	f := c.cat.Found("orphans", loc, vol.GotWant(len(c.orphans), nil))
 	r.Found(f, c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
-		if !c.placeable() {
-			return vol.ErrNotNow
+		if err := c.placeable(); err != nil {
+			return err
 		}
 		w, err := c.writer(ctx)
 		if err != nil {

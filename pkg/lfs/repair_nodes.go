@@ -342,3 +342,21 @@ func (c *checker) reservedNodes(nodes []node) {
 		}
 	}
 }
+
+// takeXattrs takes over the node with attributes, [Linux] behaviour
+// f2fs_recover_xattr_data().
+func (r *replay) takeXattrs(h *handle, n nodeBlock) error {
+	var x nodeBlock
+	var err error
+	if nid := h.b.xattrNid(); nid != 0 {
+		x, err = r.w.node(nid, h.nid)
+	} else if x, err = r.w.newNode(h.nid, xattrPlace, false); err == nil {
+		h.addBlocks(1)
+		h.b.put32(inodeXattrNid, x.nid())
+	}
+	if err != nil {
+		return err
+	}
+	copy(x[:len(x)-footerLen], n)
+	return r.w.putNode(x)
+}

@@ -1,9 +1,6 @@
 package lfs
 
 import (
-	"context"
-	"slices"
-
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -22,7 +19,7 @@ func (c *checker) noteFix(n *note) (vol.Fix, []string) {
 	case "dentry-ino":
 		return c.danglingFix(n)
 	case "node-lost":
-		return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error { return c.setNAT(ctx, n.from, 0, nullAddr) }), []string{fixFree}
+		return c.lostNodeFix(n)
 	case "inode-unreachable":
 		return c.unreachableFix(n.inode), nil
 	}
@@ -54,7 +51,10 @@ func (c *checker) tableNoteFix(n *note) vol.Fix {
 		if n.word == 0 {
 			return nil
 		}
-		return c.nodeFix(n, func(b nodeBlock) { clear(b[n.from:n.word]) })
+		// When no node may be found again that the list goes on in.
+		return c.fix(gradeCount, c.always(func() error {
+			return c.editNode(n.blk, func(b nodeBlock) { clear(b[n.from:n.word]) })
+		}))
 	case "orphan-linked":
 		return c.dropOrphan(n.from)
 	}
@@ -147,18 +147,6 @@ func (c *checker) mendInline(b nodeBlock) {
 	}
 }
 
-// modeOf is the type of an inode whose own is not valid or not to be believed:
-// what its entry says, or its flags.
-func (c *checker) modeOf(i int32) uint16 {
-	x := &c.walk.inodes[i]
-	if x.entry >= 0 && x.dir >= 0 {
-		if m := modeOfKind(c.walk.entries[x.entry].kind); m != 0 {
-			return m
-		}
-	}
-	return modeFile
-}
-
 // modeOfKind is kindOf, the other way round.
 func modeOfKind(kind byte) uint16 {
 	for _, m := range []uint16{modeFile, modeDir, modeChar, modeBlock, modeFIFO, modeSocket, modeSymlink} {
@@ -167,37 +155,4 @@ func modeOfKind(kind byte) uint16 {
 		}
 	}
 	return 0
-}
-
-// settleNotes looks at all notes together before they are reported: what a
-// directory that is none has for entries is no fault of a directory.
-func (c *checker) settleNotes() {
-	w := c.walk
-	c.unsafe = w.noted["sit-free"] > 0 || w.noted["addr-twice"] > 0 || len(c.s.usedLogs(c.sit)) > 0
-	no := map[int32]bool{}
-	nids := map[uint32]bool{}
-	for i := range w.inodes {
-		x := &w.inodes[i]
-		if !x.isDir() || x.entry < 0 || x.dir < 0 || w.bodies[x.body].dots != 0 || w.bodies[x.body].inline&(inlineDots|inlineDentry) != 0 {
-			continue
-		}
-		if kind := w.entries[x.entry].kind; kind != typeDir && modeOfKind(kind) != 0 {
-			no[int32(i)], nids[x.nid] = true, true
-		}
-	}
-	if len(no) == 0 {
-		return
-	}
-	w.notes = slices.DeleteFunc(w.notes, func(n note) bool {
-		drop := no[n.inode] && n.slug != "inode-checksum" || n.slug == "dentry-type" && nids[n.from]
-		if drop {
-			w.noted[n.slug]--
-		}
-		return drop
-	})
-	for i := range w.inodes {
-		if no[int32(i)] {
-			w.noteAt(int32(i), "inode-mode", textf("%#o", w.inodes[i].mode), nil, "its entry says another, and it has no entries . and ..")
-		}
-	}
 }

@@ -51,6 +51,23 @@ func (c *checker) superCopyFix(good *superCopy, first bool) vol.Fix {
 	})
 }
 
+// packFix writes over a pack that cannot be used.
+func (c *checker) packFix() vol.Fix {
+	return c.fix(gradeShape, func(ctx context.Context, _ vol.Repair) error {
+		c.m.packToo = true
+		_, err := c.writer(ctx)
+		if err != nil {
+			c.m.packToo = false
+		}
+		return err
+	})
+}
+
+// journalFix has the next checkpoint go without what is not valid of a journal.
+func (c *checker) journalFix(part int) vol.Fix {
+	return c.mended(gradeShape, func(w *writer) { w.carry.journals[part] = nil })
+}
+
 // flagFix has the next checkpoint go without a mark.
 func (c *checker) flagFix(g grade, bits uint32) vol.Fix {
 	return c.mended(g, func(w *writer) { w.flagsGone |= bits })
@@ -58,27 +75,36 @@ func (c *checker) flagFix(g grade, bits uint32) vol.Fix {
 
 // logFix moves a log to a segment that is free.
 func (c *checker) logFix(g grade, f *logFault) vol.Fix {
-	if f.slug != "log-place" {
-		return c.mended(g, nil)
+	switch f.slug {
+	case "log-alloc":
+		return c.mended(g, func(w *writer) { delete(w.carry.allocs, f.log) })
+	case "log-summary":
+		return c.mended(g, func(w *writer) { delete(w.carry.kinds, f.log) })
 	}
 	return c.fix(g, func(ctx context.Context, _ vol.Repair) error {
-		if c.m.w != nil || c.m.unsettled || c.g.ReadOnly() || c.s.oldLargeNat() {
-			return vol.ErrNotNow
+		if err := c.canWrite(); err != nil {
+			return err
+		}
+		if c.m.w != nil {
+			return vol.ErrNotNow // in the next round
 		}
 		if err := c.needSIT(ctx); err != nil {
 			return err
 		}
-		s := *c.s
-		s.cp = slices.Clone(s.cp)
-		if _, ok := c.emptySegment(&s); !ok && !c.fillOwn(&s, f.log) {
-			return vol.ErrNotNow
+		if !c.canPlace(f.log) {
+			return vol.NotNow("no segment is free for it")
 		}
-		if c.m.placing == nil {
-			c.m.placing = map[int]bool{}
-		}
-		c.m.placing[f.log] = true
+		c.m.place(f.log)
 		return nil
 	})
+}
+
+// place has a log moved when there is a writer.
+func (m *mender) place(log int) {
+	if m.placing == nil {
+		m.placing = map[int]bool{}
+	}
+	m.placing[log] = true
 }
 
 // reserveFix sets what is kept back for collecting garbage as format would.
@@ -129,11 +155,11 @@ func (c *checker) dropOrphan(ino uint32) vol.Fix {
 	})
 }
 
-// payloadFix has the superblocks speak of as many blocks as the pack has.
-func (c *checker) payloadFix() vol.Fix {
-	start := c.s.cp.startSum()
-	if c.s.cp.has(cpOrphans) || start < 1 {
-		return nil
+// wrongPlaces are the logs that write where they cannot.
+func (c *checker) wrongPlaces() []logFault {
+	fs := c.s.logFaults()
+	if c.sit != nil {
+		fs = append(fs, c.s.usedLogs(c.sit)...)
 	}
-	return c.superFix(func(b superblock) { b.put32(sbCPPayload, start-1) })
+	return slices.DeleteFunc(fs, func(f logFault) bool { return f.slug != "log-place" })
 }

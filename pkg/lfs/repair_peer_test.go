@@ -37,22 +37,6 @@ func repaired(t *testing.T, d dev.Device) string {
 	return path
 }
 
-// allDamages are the corruptors of all rows.
-func allDamages() []damage {
-	return slices.Concat(superDamages(), packDamages(), tableDamages(), nodeDamages(), inodeDamages(), dirDamages())
-}
-
-// lab is a lab with the damage.
-func (c damage) lab(t *testing.T) *lab {
-	features := c.with
-	if features == "all" {
-		features = labFeatures
-	}
-	l := newLab(t, features)
-	c.do(l)
-	return l
-}
-
 // TestRepairPeer: fsck.f2fs finds nothing on what was repaired.
 func TestRepairPeer(t *testing.T) {
 	fsck := voltest.Peer(t, "fsck.f2fs")
@@ -62,15 +46,37 @@ func TestRepairPeer(t *testing.T) {
 			if path == "" {
 				return
 			}
-			if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
-				var bad []string
-				for line := range strings.Lines(string(out)) {
-					if strings.Contains(line, "ASSERT") || strings.Contains(line, "[Fail]") {
-						bad = append(bad, strings.TrimSpace(line))
-					}
-				}
-				t.Errorf("fsck.f2fs: %v: %q", err, bad)
+			passes(t, fsck, path)
+		})
+	}
+}
+
+// passes: fsck.f2fs finds nothing on an image.
+func passes(t *testing.T, fsck, path string) {
+	t.Helper()
+	if out, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
+		var bad []string
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, "ASSERT") || strings.Contains(line, "[Fail]") {
+				bad = append(bad, strings.TrimSpace(line))
 			}
+		}
+		t.Errorf("fsck.f2fs: %v: %q", err, bad)
+	}
+}
+
+// TestKeptPeer: nor on what was found again.
+func TestKeptPeer(t *testing.T) {
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	for _, c := range losses() {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLab(t, "")
+			c.do(l)
+			path := repaired(t, l.d)
+			if path == "" {
+				t.Fatal("not repaired")
+			}
+			passes(t, fsck, path)
 		})
 	}
 }
@@ -90,7 +96,7 @@ for d; do
 	go $d; random written 200; cp written copy; mkdir made; i=0; while [ $i -lt 50 ]; do echo $i >made/$i; i=$((i + 1)); done
 	find . >/dev/null; rm written; mv made newer; rm -r newer/1*; gone
 done
-dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v 'Mounted with checkpoint version' || true
+dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -e 'Mounted with checkpoint version' -e 'Found nat_bits' || true
 `
 
 // TestReplayKernel: what -p makes of a volume that the power went from is what
@@ -168,5 +174,32 @@ func TestRepairKernel(t *testing.T) {
 	}
 	for i, name := range names {
 		cleanAfter(t, name, paths[i], fsck)
+	}
+}
+
+// TestKeptKernel: Linux mounts what was found again, and uses it.
+func TestKeptKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots Linux")
+	}
+	voltest.Peer(t, "linux.uml")
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	for part := range slices.Chunk(losses(), 10) {
+		var paths []string
+		for _, c := range part {
+			l := newLab(t, "")
+			c.do(l)
+			path := repaired(t, l.d)
+			if path == "" {
+				t.Fatalf("%s: not repaired", c.name)
+			}
+			paths = append(paths, path)
+		}
+		if out := voltest.Kernel(t, usedScript, paths...); out != "" {
+			t.Errorf("Linux says %s", out)
+		}
+		for i, c := range part {
+			cleanAfter(t, c.name, paths[i], fsck)
+		}
 	}
 }

@@ -13,9 +13,8 @@ const maxQuotaBytes = 16 << 20
 
 // quotaTable is a quota file in memory, to be changed.
 type quotaTable struct {
-	h    *handle
-	b    []byte
-	made bool // anew
+	h *handle
+	b []byte
 }
 
 // quotaFix sets what a quota file says of one id.
@@ -29,7 +28,8 @@ func (c *checker) quotaFix(kind int, nid, id uint32, use quotaUse) vol.Fix {
 	})
 }
 
-// quotaFileFix makes a quota file anew, with what is in use and without limits.
+// quotaFileFix makes a quota file anew, with what is in use, and the limits that
+// can still be read.
 func (c *checker) quotaFileFix(kind int, nid uint32) vol.Fix {
 	return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error {
 		q, err := c.quotaTable(ctx, nid)
@@ -37,10 +37,21 @@ func (c *checker) quotaFileFix(kind int, nid uint32) vol.Fix {
 			return err
 		}
 		have := c.countUsage(kind)
-		root := have[0]
-		q.b, q.made = newQuotaFile(kind, 0, int(root.inodes), root.space), true
+		root, limits, old := have[0], q.limits(), q.b
+		q.b = newQuotaFile(kind, 0, int(root.inodes), root.space)
+		if len(old) >= quotaBlock && (binary.LittleEndian.Uint32(old) == quotaMagic(kind) || binary.LittleEndian.Uint32(old[4:]) == quotaVersion) {
+			copy(q.b[quotaInfo:quotaInfoBlocks], old[quotaInfo:]) // how long more is let pass
+		}
 		for _, id := range sortedKeys(have) {
 			if err := q.set(id, have[id]); err != nil {
+				return err
+			}
+		}
+		for _, id := range sortedKeys(limits) {
+			if err := q.set(id, have[id]); err != nil {
+				return err
+			}
+			if err := q.putLimits(id, limits[id]); err != nil {
 				return err
 			}
 		}
@@ -53,8 +64,10 @@ func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, erro
 	if q := c.m.quotas[nid]; q != nil {
 		return q, nil
 	}
-	if !c.placeable() {
-		return nil, vol.ErrNotNow
+	// A record that is missing takes a block of each level of the tree.
+	need := uint64(quotaDepth*c.records(nid)) + repairBlocks
+	if err := c.spare(ctx, need); err != nil {
+		return nil, err
 	}
 	h, err := c.handle(ctx, nid)
 	if err != nil {
@@ -79,11 +92,21 @@ func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, erro
 	return q, nil
 }
 
+// records is how many owners a quota file has records of, or should have.
+func (c *checker) records(nid uint32) (n int) {
+	for kind, q := range c.g.QuotaInos {
+		if q == nid {
+			n = len(c.countUsage(kind))
+		}
+	}
+	return n
+}
+
 func (q *quotaTable) block(n uint32) []byte {
-	if uint64(n+1)*quotaBlock > uint64(len(q.b)) || n == 0 {
+	if (uint64(n)+1)*quotaBlock > uint64(len(q.b)) || n == 0 {
 		return nil
 	}
-	return q.b[n*quotaBlock:][:quotaBlock]
+	return q.b[uint64(n)*quotaBlock:][:quotaBlock]
 }
 
 // grow makes a block at the end.
@@ -101,12 +124,25 @@ func (q *quotaTable) grow() uint32 {
 	return n
 }
 
-// set writes the record of an id, and makes it, in a leaf of its own, if there
-// is none. [Linux] fs/quota/quota_tree.c as layout.
+// set writes what is in use to the record of an id.
 func (q *quotaTable) set(id uint32, use quotaUse) error {
+	rec, err := q.find(id)
+	if err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	le.PutUint32(rec, id)
+	le.PutUint64(rec[quotaInodes:], use.inodes)
+	le.PutUint64(rec[quotaSpace:], use.space)
+	return nil
+}
+
+// find is the record of an id, which is made, in a leaf of its own, if there is
+// none. [Linux] fs/quota/quota_tree.c as layout.
+func (q *quotaTable) find(id uint32) ([]byte, error) {
 	le := binary.LittleEndian
 	if len(q.b) < 2*quotaBlock || len(q.b) > maxQuotaBytes {
-		return vol.ErrNotNow
+		return nil, vol.ErrNotNow
 	}
 	n, made := uint32(1), false
 	for level := range quotaDepth {
@@ -117,18 +153,15 @@ func (q *quotaTable) set(id uint32, use quotaUse) error {
 			le.PutUint32(q.block(n)[at:], next)
 		}
 		if q.block(next) == nil {
-			return vol.ErrNotNow
+			return nil, vol.ErrNotNow
 		}
 		n = next
 	}
 	rec := q.record(n, id, made)
 	if rec == nil {
-		return vol.ErrNotNow
+		return nil, vol.ErrNotNow
 	}
-	le.PutUint32(rec, id)
-	le.PutUint64(rec[quotaInodes:], use.inodes)
-	le.PutUint64(rec[quotaSpace:], use.space)
-	return nil
+	return rec, nil
 }
 
 // record is that of an id in a leaf, or room for it: the first one if the leaf

@@ -42,11 +42,11 @@ func (c *checker) segmentFix(f segFault) vol.Fix {
 	})
 }
 
-// kindFix sets the type of a segment to that of what is in it; not where it
-// holds both.
+// kindFix sets the type of a segment to that of what is in it, which is data where
+// it holds both.
 func (c *checker) kindFix(segno uint32, data, nodes bool) vol.Fix {
 	if data && nodes {
-		return nil
+		return c.unmixFix(segno)
 	}
 	return c.mended(gradeCount, func(w *writer) {
 		kind := warmData
@@ -69,7 +69,7 @@ func (c *checker) useFix(n *note) vol.Fix {
 		segno := c.g.SegmentOf(n.blk)
 		node := c.walk.segNode.Used(segno)
 		kind := w.sit.kindOf(segno)
-		if w.sit.count[segno] == 0 || kind >= logCount {
+		if w.sit.count[segno] == 0 { // else its type is another finding
 			kind = warmData
 			if node {
 				kind = warmNode

@@ -106,7 +106,8 @@ func (h *handle) contents(t testing.TB) string {
 	case kind != modeFile && kind != modeSymlink:
 		return s
 	case h.b.inline()&inlineData != 0:
-		return s + textf(" inline %x", crcUpdate(1, g.inlineArea(h.b)))
+		area := g.inlineArea(h.b)
+		return s + textf(" inline %x", crcUpdate(1, area[:min(h.b.size(), uint64(len(area)))]))
 	}
 	err := h.eachNode(0, g.maxFilePages()-1000, false, func(p *pointers, page uint64, first, end int) error {
 		for word := first; word < end; word++ {

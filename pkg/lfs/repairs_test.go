@@ -11,7 +11,7 @@ import (
 // a geometry that both superblocks get wrong, a volume of which a part is missing
 // or unknown, and what is only remarked.
 func TestRepairsNamed(t *testing.T) {
-	lost := "volume-beyond-device sb-features cp-none cp-layout cp-flags"
+	lost := "volume-beyond-device sb-features cp-flags"
 	for _, p := range Problems() {
 		fatal := p.Code < "F2FS-0116"
 		none := fatal || p.Severity == vol.SevInfo || strings.Contains(" "+lost+" ", " "+p.Slug+" ")

@@ -74,6 +74,9 @@ func (c *checker) replay(ctx context.Context) error {
 	if c.m.w != nil {
 		return vol.ErrNotNow
 	}
+	if err := c.needSIT(ctx); err != nil {
+		return err
+	}
 	// Where the log and its blocks are nothing else is written.
 	c.m.avoid = c.rec.segments
 	c.m.placing = map[int]bool{}
@@ -81,6 +84,9 @@ func (c *checker) replay(ctx context.Context) error {
 		if segno := c.s.cp.logSegment(i); segno < c.g.MainSegments && c.rec.segments.Used(segno) {
 			c.m.placing[i] = true
 		}
+	}
+	for _, f := range c.wrongPlaces() {
+		c.m.placing[f.log] = true // nothing is replayed without, see checkReplay
 	}
 	w, err := c.writer(ctx)
 	if err != nil {
@@ -485,24 +491,3 @@ func (r *replay) dropBlock(o fileBlock) error {
 	}
 	return p.store()
 }
-
-// takeXattrs takes over the node with attributes, [Linux] behaviour
-// f2fs_recover_xattr_data().
-func (r *replay) takeXattrs(h *handle, n nodeBlock) error {
-	var x nodeBlock
-	var err error
-	if nid := h.b.xattrNid(); nid != 0 {
-		x, err = r.w.node(nid, h.nid)
-	} else if x, err = r.w.newNode(h.nid, xattrPlace, false); err == nil {
-		h.addBlocks(1)
-		h.b.put32(inodeXattrNid, x.nid())
-	}
-	if err != nil {
-		return err
-	}
-	copy(x[:len(x)-footerLen], n)
-	return r.w.putNode(x)
-}
-
-// avoids tells whether a segment is kept free for what a log leads to.
-func (t *ledger) avoids(segno uint32) bool { return t.avoid != nil && t.avoid.Used(segno) }

@@ -13,7 +13,7 @@ import (
 // FALLOC_FL_ZERO_RANGE does on F2FS: blocks become reservations again and are
 // given back run by run, see runs; holes become reservations, too. Of the blocks
 // at both ends that are only zeroed in part, new ones are written. The result
-// counts the blocks that became reservations.
+// counts the blocks whose places are given back, and in how many runs.
 //
 // After an error nothing that was staged may be committed.
 func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroResult, error) {
@@ -127,6 +127,7 @@ func edges(from, to, first, last uint64) func(func(uint64) bool) {
 type releaser interface {
 	add(addr uint32) error
 	flush() error
+	rewrote() // a block at one end, whose old place is a run of its own
 }
 
 // zeroPages makes reservations of pages from … to-1. In each node holes are
@@ -188,6 +189,8 @@ func (t *runs) add(addr uint32) error {
 	return nil
 }
 
+func (t *runs) rewrote() { t.blocks, t.calls = t.blocks+1, t.calls+1 }
+
 // flush gives back the run at hand.
 func (t *runs) flush() error {
 	if t.n == 0 {
@@ -214,6 +217,7 @@ func (h *handle) zeroPart(page uint64, r dev.Range, t releaser) error {
 		_, err := h.reserve(page, page+1)
 		return err
 	}
+
 	if h.has(adviseEncrypted) {
 		return vol.Refusef("%s: it is encrypted, so that a part of a block cannot be zeroed without its key; whole blocks can", h.path)
 	}
@@ -223,6 +227,7 @@ func (h *handle) zeroPart(page uint64, r dev.Range, t releaser) error {
 	if dev.AllZero(b) { // so it need not be written
 		return h.zeroPages(page, page+1, t)
 	}
+	t.rewrote()
 	return h.writePage(page, b)
 }
 

@@ -117,6 +117,17 @@ func TestZeroReservedInRun(t *testing.T) {
 	mustBeClean(t, m.d)
 }
 
+// TestZeroEdges: blocks that are zeroed in part are written anew, and count as
+// given back, each in a run of its own.
+func TestZeroEdges(t *testing.T) {
+	m := bigFile(t, 20, false)
+	z, err := zeroed(t, m.d, vol.ZeroFile{Path: "big", Offset: 100, Length: 10*4096 + 50})
+	if err != nil || z.Blocks != 11 || z.Runs != 3 {
+		t.Errorf("%+v, %v; should be 11 blocks in 3 runs", z, err)
+	}
+	mustBeClean(t, m.d)
+}
+
 // TestZeroTwice: a block that a file lists twice, or that SIT has as free, or
 // that cannot be, stops the change, and nothing is written.
 func TestZeroTwice(t *testing.T) {
@@ -207,6 +218,7 @@ func (t *byBlock) add(addr uint32) error {
 }
 
 func (t *byBlock) flush() error { return nil }
+func (t *byBlock) rewrote()     {}
 
 // BenchmarkZero zeroes a file of 64 MiB, 16384 blocks: all of it from opening
 // the volume to the staged checkpoint, without what writing that takes; and

@@ -20,6 +20,17 @@ func (at Locator) Ranges(es []space.Extent) []dev.Range {
 	return rs
 }
 
+// Places are where the bytes of a file lie that has the extents es.
+func (at Locator) Places(es []space.Extent) []Place {
+	ps := make([]Place, len(es))
+	pos := int64(0)
+	for i, e := range es {
+		ps[i] = Place{Pos: pos, At: at(e)}
+		pos += ps[i].At.Len
+	}
+	return ps
+}
+
 // EachRun calls fn with the bytes of the volume that hold the range r of a
 // file with the extents es, run by run, and returns how many there were.
 func (at Locator) EachRun(es []space.Extent, r dev.Range, fn func(dev.Range) error) (runs uint64, err error) {

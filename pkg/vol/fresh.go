@@ -73,17 +73,18 @@ func zeroFresh(d, raw dev.Device, r dev.Range) error {
 }
 
 // edges calls stage for the parts of r that share a page of the transaction d
-// with something else. A page that is staged for that holds what the device had
-// in the rest of it, and would put it back: see ZeroFresh.
+// with something that is staged. Such a page holds what the device had in the
+// rest of it, and would put it back: see ZeroFresh.
 func edges(d dev.Device, r dev.Range, stage func(dev.Range) error) error {
-	_, base := dev.Base(d) // pages are those of the image
-	at := base + r.Off
-	if head := min(r.Len, RoundUp(at, stagedPage)-at); head > 0 {
+	base, off := dev.Base(d) // pages are those of the image
+	txn, _ := base.(*dev.Txn)
+	at := off + r.Off
+	if head := min(r.Len, RoundUp(at, stagedPage)-at); head > 0 && (txn == nil || txn.Staged(at)) {
 		if err := stage(dev.Range{Off: r.Off, Len: head}); err != nil {
 			return err
 		}
 	}
-	if tail := min(r.Len, (at+r.Len)%stagedPage); tail > 0 {
+	if tail := min(r.Len, (at+r.Len)%stagedPage); tail > 0 && (txn == nil || txn.Staged(at+r.Len-1)) {
 		return stage(dev.Range{Off: r.End() - tail, Len: tail})
 	}
 	return nil

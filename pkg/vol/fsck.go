@@ -239,6 +239,7 @@ func (s *session) repair(ctx context.Context, q queued, key string) (rep *Repair
 	}
 	if err := q.fix(ctx, offered[i]); err != nil {
 		if errors.Is(err, ErrNotNow) {
+			q.f.Detail = joinWords(q.f.Detail, whyNot(err))
 			return nil, false, nil
 		}
 		return nil, false, fmt.Errorf("repair %s (%s): %w", q.f.Code, offered[i].Name, err)
@@ -253,3 +254,27 @@ func (s *session) repair(ctx context.Context, q queued, key string) (rep *Repair
 // possible on this volume, or not before others are made. The finding is left,
 // unless it is met again in a later round.
 var ErrNotNow = errors.New("repair is not possible here")
+
+// NotNow is ErrNotNow with the reason in words, which the finding gives if it is
+// left in the end.
+func NotNow(why string) error { return &notNow{why} }
+
+type notNow struct{ why string }
+
+func (e *notNow) Error() string { return ErrNotNow.Error() + ": " + e.why }
+func (e *notNow) Unwrap() error { return ErrNotNow }
+
+// whyNot is the reason that a repair was not possible, "" where none was given.
+func whyNot(err error) string {
+	if n := (*notNow)(nil); errors.As(err, &n) {
+		return "not repaired: " + n.why
+	}
+	return ""
+}
+
+func joinWords(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}

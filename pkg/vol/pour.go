@@ -188,7 +188,7 @@ func (p *pour) room(ctx context.Context, at int64) ([]byte, error) {
 
 // fewZeros are written with what is around them; more are a range of their own,
 // which costs nothing where it is a hole already.
-const fewZeros = 64 << 10
+const fewZeros = 8 << 10
 
 // zeros makes n bytes at byte at of the volume read as zeros.
 func (p *pour) zeros(ctx context.Context, at, n int64) error {

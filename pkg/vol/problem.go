@@ -51,6 +51,9 @@ type Location struct {
 	Path    string
 	Cluster uint32 // 0: none; no format numbers a data cluster 0
 	Range   dev.Range
+	// Same is what tells the place apart where its bytes move whenever they are
+	// written, as those of a table with two copies do; else "".
+	Same string
 }
 
 // Finding is a problem met on a volume.
@@ -67,6 +70,9 @@ type Finding struct {
 
 // Key tells findings apart over the rounds of a check.
 func (f *Finding) Key() string {
+	if f.Loc.Same != "" {
+		return f.Code + "|" + f.Loc.Same
+	}
 	return fmt.Sprintf("%s|%s|%d|%d", f.Code, f.Loc.Path, f.Loc.Cluster, f.Loc.Range.Off)
 }
 

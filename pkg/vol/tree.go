@@ -142,7 +142,7 @@ func (w *walk) visit(n *Node, depth int) error {
 
 // kids is what is in a directory, in order of name, as far as it can be read.
 func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
-	if before, twice := w.seen[n.ID]; twice {
+	if before, twice := w.seen[n.ID]; twice && n.ID != 0 { // a directory without clusters holds nothing
 		return nil, fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, n.Path, before)
 	}
 	if depth > maxDepth {

@@ -129,7 +129,7 @@ func (w *World) do(o Op, data []byte) error {
 	if !syncs {
 		w.live.apply(change{o, data})
 	}
-	if syncs || o.Kind == LogCreate {
+	if syncs {
 		w.settle(o.Kind)
 	}
 	return nil
@@ -141,8 +141,7 @@ func (w *World) settle(k Kind) {
 	for _, c := range w.pending {
 		onImage := c.Kind == Write || c.Kind == Zero || c.Kind == Discard
 		settled := k == Sync && onImage ||
-			k == LogSync && (c.Kind == LogWrite || c.Kind == LogTruncate) ||
-			k == LogCreate && !onImage
+			k == LogSync && !onImage
 		if settled {
 			w.durable.apply(c)
 		} else {

@@ -1,0 +1,151 @@
+package exfat
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// filling is a change that makes entries.
+type filling struct {
+	*change
+	*folders
+	r     *vol.PutRequest
+	files []*growth // by entry; nil for what is none
+}
+
+var _ vol.Filler = (*volume)(nil)
+
+// Put stages all entries of r, or fails. The clusters of files are where the
+// result says, and have what free clusters have until vol.Pour fills them.
+//
+// After an error nothing that was staged may be committed.
+func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
+	c, err := v.begin()
+	if err != nil {
+		return nil, err
+	}
+	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
+	names := vol.PutNames{Rename: r.Rename, Most: maxName, Encode: func(name string) error {
+		_, err := encodeName(name)
+		return err
+	}}
+	res, err := vol.PutEntries(ctx, r, p, "exFAT", names)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.run(ctx, vol.Placement{}); err != nil {
+		return nil, err
+	}
+	for i, g := range p.files {
+		if g != nil {
+			res.Files[i] = v.g.locator().Places(g.add)
+		}
+	}
+	res.ClustersAllocated = space.Units(c.taken)
+	return res, nil
+}
+
+// Fits is vol.PutFolders.
+func (p *filling) Fits(e *vol.Entry) error {
+	if _, ok := p.v.g.ClustersFor(uint64(e.Size)); !ok || e.Size < 0 {
+		return fmt.Errorf("%d bytes are more than the %d clusters of %d bytes that the volume has", e.Size, p.v.g.Clusters, p.v.g.ClusterSize)
+	}
+	return nil
+}
+
+// MakeFolder is vol.PutFolders.
+func (p *filling) MakeFolder(dir *folder, name string, e *vol.Entry) (*folder, int, error) {
+	f, err := p.makeFolder(dir, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	setAt(dir.slots, f.slot).describe(&e.Attr)
+	f.dated = true
+	return f, f.slot, nil
+}
+
+// MakeFile is vol.PutFolders.
+func (p *filling) MakeFile(dir *folder, name string, i int) (int, error) {
+	slot, err := p.create(dir, name, attrArchive)
+	if err == nil {
+		p.take(dir, slot, i, vol.JoinPath(dir.path, name))
+	}
+	return slot, err
+}
+
+// IsDir is vol.PutFolders.
+func (*filling) IsDir(dir *folder, slot int) bool { return setAt(dir.slots, slot).isDir() }
+
+// Replace is vol.PutFolders. The old clusters of the file become free, and are
+// not used again by this change. Benign entries behind its name stay, [exFAT]
+// §8.2.
+func (p *filling) Replace(dir *folder, slot, i int, at string) error {
+	f := file{dir: dir, slot: slot, path: at}
+	if err := p.usable(f); err != nil {
+		return err
+	}
+	old, err := p.clustersOf(at, f.set())
+	if err != nil {
+		return err
+	}
+	p.Free(at, old.old)
+	f.set().allocate(0, 0, 0, false)
+	p.take(dir, slot, i, at)
+	return nil
+}
+
+// take makes the set in a slot, which has no clusters, the one of entry i.
+func (p *filling) take(dir *folder, slot, i int, at string) {
+	e := &p.r.Entries[i]
+	g := &growth{file: file{dir: dir, slot: slot, path: at}, wantSize: e.Size, wantValid: e.Size, put: true}
+	g.set().describe(&e.Attr)
+	g.set().seal()
+	g.file.changed()
+	p.files[i] = g
+	p.change.files = append(p.change.files, g)
+}
+
+// describe sets the attributes and times of a set, [exFAT] §7.4.4 to §7.4.10.
+func (s entrySet) describe(a *vol.Attr) {
+	const user = vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive
+	f := s.file()
+	f.put16(offAttributes, f.attributes()&attrDirectory|uint16(a.Flags&user))
+	f.date(a.Born, a.Modified, a.Accessed)
+}
+
+// needed is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every
+// 15 units of its name.
+func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
+	// Label, bitmap, up-case table and GUID, all of which there may be.
+	slots := map[string]int64{"": 4}
+	cs := int64(p.ClusterSize)
+	clusters := -int64(rootClusters) // those count as used
+	for i := range entries {
+		e := &entries[i]
+		if e.Path == "" {
+			continue
+		}
+		units, err := encodeName(vol.FitName(path.Base(e.Path), maxName))
+		if err != nil {
+			return 0, vol.EntryError(e, "%w", err)
+		}
+		slots[strings.TrimPrefix(path.Dir(e.Path), ".")] += 2 + int64(need(len(units)))
+		if e.Kind == vol.KindDir {
+			slots[e.Path] += 0 // it takes a cluster also where it is empty
+		} else if clusters += vol.DivUp(e.Size, cs); clusters > maxClusters {
+			return 0, vol.EntryError(e, "with it there are more than the %d clusters that a volume can have", maxClusters)
+		}
+	}
+	for dir, n := range slots {
+		if n > maxDirSlots {
+			return 0, vol.Refusef("/%s: a directory on exFAT has at most %d entries, and it needs %d", dir, maxDirSlots, n)
+		}
+		clusters += max(1, vol.DivUp(n*entryLen, cs))
+	}
+	return uint64(clusters), nil
+}

@@ -1,0 +1,170 @@
+package exfat
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// freed are clusters that a change takes from a file or directory.
+type freed struct {
+	path string
+	es   []space.Extent
+}
+
+// Free is vol.RemoveFolders: it gives the clusters of path back when the change
+// is committed.
+func (c *change) Free(path string, es []space.Extent) {
+	if len(es) > 0 {
+		c.freed = append(c.freed, freed{path, es})
+	}
+}
+
+// release gives back what the change frees. The allocator does not hand it out
+// again before a commit, so what it holds stays until then.
+func (c *change) release() error {
+	var es []space.Extent
+	for _, f := range c.freed {
+		for _, e := range f.es {
+			es = append(es, space.Extent{Start: e.Start - firstCluster, Len: e.Len})
+		}
+	}
+	err := c.v.alloc.Release(es)
+	if err == nil {
+		c.v.released = space.Join(append(c.v.released, es...))
+	}
+	return err
+}
+
+// stageFreed marks clusters as free that were given back. That is all that
+// makes them free: [exFAT] §7.1.5, and §4.1 has the FAT entries of free
+// clusters mean nothing. It is done for those of earlier changes of the
+// transaction too, as the map of the allocator has them in use until a commit.
+func (c *change) stageFreed() error {
+	for _, e := range c.v.released {
+		e.Start += firstCluster
+		if err := c.v.bits.mark(e, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyFreed reads back what stageFreed did.
+func (c *change) verifyFreed(bits *bitmap) error {
+	for _, e := range c.v.released {
+		e.Start += firstCluster
+		if n, err := bits.countUsed(e); err != nil {
+			return err
+		} else if n != 0 {
+			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
+		}
+	}
+	return nil
+}
+
+// Remove stages that files and directories are taken away.
+//
+// After an error nothing that was staged may be committed.
+func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
+	c, err := v.begin()
+	if err != nil {
+		return nil, err
+	}
+	res, err := vol.RemoveEntries(ctx, r, &removal{c, c.ds})
+	if err == nil {
+		err = c.run(ctx, vol.Placement{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// removal is a change that takes entries away.
+type removal struct {
+	*change
+	*folders
+}
+
+// Start is vol.RemoveFolders.
+func (*removal) Start(dir *folder) uint32 { return dir.first() }
+
+// Open is vol.RemoveFolders. The clusters are also those of what stands behind
+// the name: [exFAT] §8.2 has a set go with all that it owns.
+func (rm *removal) Open(dir *folder, slot int, at string) (kid *folder, isDir bool, es []space.Extent, err error) {
+	f := file{dir: dir, slot: slot, path: at}
+	set := f.set()
+	if set.isDir() {
+		kid, err = rm.folderAt(f)
+	} else if err = rm.usable(f); err == nil {
+		var cs clusters
+		cs, err = rm.clustersOf(at, set)
+		es = cs.old
+	}
+	if kid != nil {
+		es = kid.old
+	}
+	if err != nil {
+		return nil, false, nil, err
+	}
+	more, err := rm.behind(at, set)
+	return kid, kid != nil, space.Concat(es, more), err
+}
+
+// behind are the clusters of benign entries behind the name, [exFAT] §6.4.
+func (rm *removal) behind(at string, set entrySet) (es []space.Extent, err error) {
+	for i := set.behindNames(); i < set.slots(); i++ {
+		e := set.at(i)
+		if !e.mayOwn() {
+			continue
+		}
+		more, err := rm.t.clustersOf(e.first(), e.length(), e.noFatChain())
+		if err != nil {
+			return nil, rm.spoilt(at, err)
+		}
+		if err := rm.marked(at, more); err != nil {
+			return nil, err
+		}
+		es = space.Concat(es, more)
+	}
+	return es, nil
+}
+
+// Each is vol.RemoveFolders. What cannot be may own clusters: nothing can be
+// said of what goes with it.
+func (*removal) Each(dir *folder, fn func(slot int, name string) error) (err error) {
+	if dir.odd != "" {
+		return damaged(dir.path, "%s", dir.odd)
+	}
+	eachSlotRun(dir.slots, func(r slotRun) bool {
+		switch r.kind {
+		case slotFile:
+			err = fn(r.first, setAt(dir.slots, r.first).name())
+		case slotOther:
+			// [exFAT] §8.2: a benign one that is not known is not to be changed.
+			err = vol.Refusef("%s holds an entry of type %#02x, which is not known and may have clusters of its own", dir.path, dir.slots.At(r.first)[0])
+		}
+		return err == nil
+	})
+	return err
+}
+
+// Drop is vol.RemoveFolders.
+func (rm *removal) Drop(gone func(*folder) bool) { rm.all = slices.DeleteFunc(rm.all, gone) }
+
+// Clear is vol.RemoveFolders: [exFAT] §6.2.1.4, nothing of an entry changes but
+// the bit for "in use".
+func (*removal) Clear(dir *folder, slots map[int]bool) {
+	for slot := range slots {
+		set := setAt(dir.slots, slot)
+		n := set.slots()
+		for i := range n {
+			set.at(i).retire()
+		}
+		dir.slots.Mark(slot, n)
+	}
+	dir.edited = true
+}

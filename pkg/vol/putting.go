@@ -1,0 +1,212 @@
+package vol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+)
+
+// Folders are the directories of a volume of the FAT family while a change is
+// made to them. D is one of them, a pointer. A slot is the place of an entry in
+// its directory.
+type Folders[D comparable] interface {
+	Root() D
+	Path(dir D) string
+	// Lookup finds a name, as the format compares names.
+	Lookup(dir D, name string) (slot int, ok bool)
+	// Enter goes from dir into its directory name, which it makes with create
+	// set, if there is none. at is the path that it is for, for messages.
+	Enter(dir D, name, at string, create bool) (D, error)
+}
+
+// PutFolders are Folders that entries can be put in. Errors need not say which
+// entry they are about.
+type PutFolders[D comparable] interface {
+	Folders[D]
+	// Fits refuses a file that the volume can never hold.
+	Fits(e *Entry) error
+	// MakeFolder makes the directory name in dir with the attributes of e.
+	MakeFolder(dir D, name string, e *Entry) (kid D, slot int, err error)
+	// MakeFile makes the file name in dir for entry i of the request.
+	MakeFile(dir D, name string, i int) (slot int, err error)
+	IsDir(dir D, slot int) bool
+	// Replace gives what the file has that is in the slot back, and makes it
+	// the one of entry i. at is its path.
+	Replace(dir D, slot, i int, at string) error
+}
+
+// putting is one call of PutEntries.
+type putting[D comparable] struct {
+	PutFolders[D]
+	format string
+	names  PutNames
+	r      *PutRequest
+	res    *PutResult
+	dirs   map[string]D // by path, as the request has it
+	made   map[slotOf[D]]int
+}
+
+// slotOf is where an entry is.
+type slotOf[D comparable] struct {
+	dir  D
+	slot int
+}
+
+// PutEntries makes the entries of r in directories of format, as far as that is
+// before anything is allocated. The result has the Renamed; its Files are empty.
+func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D], format string, names PutNames) (*PutResult, error) {
+	p := &putting[D]{PutFolders: f, format: format, names: names, r: r, res: &PutResult{Files: make([][]Place, len(r.Entries))},
+		dirs: map[string]D{"": f.Root()}, made: make(map[slotOf[D]]int)}
+	for i := range r.Entries {
+		err := ctx.Err()
+		if err == nil {
+			err = p.entry(i)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p.res, nil
+}
+
+// entry makes one entry. The root directory has none that could have
+// attributes.
+func (p *putting[D]) entry(i int) error {
+	e := &p.r.Entries[i]
+	if e.Path == "" {
+		return nil
+	}
+	if e.Kind != KindDir && e.Kind != KindFile {
+		return EntryError(e, "%s has no place for a %s", p.format, e.Kind)
+	}
+	dir, err := p.folder(path.Dir(e.Path), e)
+	switch {
+	case err != nil:
+		return err
+	case e.Kind == KindDir:
+		return p.directory(dir, i)
+	}
+	if err := p.Fits(e); err != nil {
+		return EntryError(e, "%w", err)
+	}
+	return p.file(dir, i)
+}
+
+// folder is the directory of an entry.
+func (p *putting[D]) folder(name string, e *Entry) (dir D, err error) {
+	if name == "." {
+		name = ""
+	}
+	if dir, known := p.dirs[name]; known {
+		return dir, nil
+	}
+	parent, err := p.folder(path.Dir(name), e)
+	if err != nil {
+		return dir, err
+	}
+	dir, err = p.Enter(parent, path.Base(name), e.Path, p.r.Parents)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, &MissingError{Path: "/" + e.Path, Dir: p.Path(parent), Name: path.Base(name)}
+	}
+	if err == nil {
+		p.dirs[name] = dir
+	}
+	return dir, err
+}
+
+// there is the slot that has a name, unless it is of this request.
+func (p *putting[D]) there(dir D, name string) (slot int, ok bool) {
+	slot, ok = p.Lookup(dir, name)
+	_, made := p.made[slotOf[D]{dir, slot}]
+	return slot, ok && !made
+}
+
+// name is what entry i is called in dir.
+func (p *putting[D]) name(dir D, i int) (string, error) {
+	e := &p.r.Entries[i]
+	own := path.Base(e.Path)
+	name, err := p.names.Name(e, own, func(name string) string {
+		slot, ok := p.Lookup(dir, name)
+		if !ok {
+			return ""
+		}
+		if i, made := p.made[slotOf[D]{dir, slot}]; made {
+			return p.r.Entries[i].Name()
+		}
+		return JoinPath(p.Path(dir), name)
+	})
+	if err == nil && name != own {
+		p.res.Renamed = append(p.res.Renamed, Renamed{Entry: i, Path: JoinPath(p.Path(dir), name)})
+	}
+	return name, err
+}
+
+// directory makes a directory, or finds the one that is there.
+func (p *putting[D]) directory(dir D, i int) error {
+	e := &p.r.Entries[i]
+	own := path.Base(e.Path)
+	if _, ok := p.there(dir, own); ok {
+		if p.r.New {
+			return EntryError(e, "it is there already: %w", fs.ErrExist)
+		}
+		kid, err := p.Enter(dir, own, e.Path, false)
+		if err == nil {
+			p.dirs[e.Path] = kid
+		}
+		return err
+	}
+	name, err := p.name(dir, i)
+	if err != nil {
+		return err
+	}
+	kid, slot, err := p.MakeFolder(dir, name, e)
+	if err != nil {
+		return unmade(e, err)
+	}
+	p.dirs[e.Path] = kid
+	p.made[slotOf[D]{dir, slot}] = i
+	return nil
+}
+
+// unmade is why an entry could not be made, which may be damage.
+func unmade(e *Entry, err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%s: %w", e.Name(), err)
+	}
+	return EntryError(e, "%w", err)
+}
+
+// file makes a file, or takes the place of one that is there.
+func (p *putting[D]) file(dir D, i int) error {
+	e := &p.r.Entries[i]
+	own := path.Base(e.Path)
+	if slot, ok := p.there(dir, own); ok {
+		return p.replace(dir, slot, i)
+	}
+	name, err := p.name(dir, i)
+	if err != nil {
+		return err
+	}
+	slot, err := p.MakeFile(dir, name, i)
+	if err != nil {
+		return unmade(e, err)
+	}
+	p.made[slotOf[D]{dir, slot}] = i
+	return nil
+}
+
+// replace puts a file in the place of one that is there.
+func (p *putting[D]) replace(dir D, slot, i int) error {
+	e := &p.r.Entries[i]
+	at := JoinPath(p.Path(dir), path.Base(e.Path))
+	switch {
+	case p.IsDir(dir, slot):
+		return EntryError(e, "%s is a directory that is there", at)
+	case !p.r.Replace:
+		return EntryError(e, "%s is there already; --replace puts a file in its place: %w", at, fs.ErrExist)
+	}
+	p.made[slotOf[D]{dir, slot}] = i
+	return p.Replace(dir, slot, i, at)
+}
