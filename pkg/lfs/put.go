@@ -36,7 +36,7 @@ type filling struct {
 // durable there when Put returns. After an error nothing that was staged may be
 // committed.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
-	p, err := v.fill(ctx, r)
+	p, err := v.fill(ctx, r, v.raw)
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +67,9 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 	return p.res, p.out.settle()
 }
 
-// fill begins a change of entries.
-func (v *volume) fill(ctx context.Context, r *vol.PutRequest) (*filling, error) {
-	raw := v.raw
+// fill begins a change of entries. New blocks go to raw, or are staged if that is
+// nil.
+func (v *volume) fill(ctx context.Context, r *vol.PutRequest, raw dev.Device) (*filling, error) {
 	if v.l == nil {
 		// What an earlier change has staged may be where this one writes.
 		raw = nil

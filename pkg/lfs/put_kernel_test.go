@@ -3,7 +3,6 @@
 package lfs
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -234,22 +233,4 @@ func (s *sourceOf) compareGuest(t *testing.T, features, out string) {
 	for p := range want {
 		t.Errorf("%q: %q is not there", features, p)
 	}
-}
-
-// copyOf copies all of a device.
-func copyOf(from, to dev.Device) error {
-	b := make([]byte, 1<<20)
-	for off := int64(0); off < from.Size(); off += int64(len(b)) {
-		b := b[:min(int64(len(b)), from.Size()-off)]
-		if _, err := from.ReadAt(b, off); err != nil {
-			return err
-		}
-		if bytes.Equal(b, make([]byte, len(b))) {
-			continue
-		}
-		if _, err := to.WriteAt(b, off); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -173,3 +173,33 @@ func TestKeyless(t *testing.T) {
 		t.Errorf("a long one is %q", got)
 	}
 }
+
+// TestPutOffset: a volume that begins within a page of the transaction.
+func TestPutOffset(t *testing.T) {
+	at := dev.Range{Off: 7 * 512, Len: 64 << 20}
+	image := dev.NewMem(at.Len + 1<<20)
+	of := func(d dev.Device) dev.Device {
+		v, err := dev.Section(d, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if err := copyOf(emptyVolume(t, at.Len, putAll), of(image)); err != nil {
+		t.Fatal(err)
+	}
+	s := mixed()
+	txn := dev.Begin(image)
+	v, err := open(t.Context(), of(txn), vol.OpenOptions{Raw: of(image), Now: 1700000001})
+	if err == nil {
+		err = pourInto(t.Context(), v, s)
+	}
+	if err == nil {
+		_, err = txn.Commit(t.Context(), dev.CommitOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, of(image))
+	s.verify(t, of(image))
+}

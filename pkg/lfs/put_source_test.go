@@ -334,3 +334,21 @@ func removed(t testing.TB, d dev.Device, names []string) error {
 		return err
 	})
 }
+
+// copyOf copies all of a device.
+func copyOf(from, to dev.Device) error {
+	b := make([]byte, 1<<20)
+	for off := int64(0); off < from.Size(); off += int64(len(b)) {
+		b := b[:min(int64(len(b)), from.Size()-off)]
+		if _, err := from.ReadAt(b, off); err != nil {
+			return err
+		}
+		if bytes.Equal(b, make([]byte, len(b))) {
+			continue
+		}
+		if _, err := to.WriteAt(b, off); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -84,7 +84,7 @@ type removal struct {
 //
 // After an error nothing that was staged may be committed.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
-	p, err := v.fill(ctx, &vol.PutRequest{})
+	p, err := v.fill(ctx, &vol.PutRequest{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveRe
 	if err := p.finish(); err != nil {
 		return nil, err
 	}
-	return &rm.res, p.out.settle()
+	return &rm.res, nil
 }
 
 // path takes one path away. One that went with a directory before is done.
