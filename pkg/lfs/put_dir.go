@@ -221,22 +221,19 @@ func (pg *folderPage) room(slots int, size int64) int {
 
 // repoint has an entry lead to another inode.
 func (f *folder) repoint(at entryPlace, ino uint32, kind byte) error {
-	f.changed = true
-	d, ok := f.inline()
-	if !ok {
-		pg, err := f.page(at.page)
-		if err != nil {
-			return err
-		}
-		d, pg.dirty = newDentryBlock(pg.b), true
-	}
-	e := d.entry(at.slot)
-	e.put(e.hash(), ino, e.nameLen(), kind)
-	return nil
+	return f.edit(at, func(d dentryBlock) {
+		e := d.entry(at.slot)
+		e.put(e.hash(), ino, e.nameLen(), kind)
+	})
 }
 
 // drop takes an entry away.
 func (f *folder) drop(at entryPlace) error {
+	return f.edit(at, func(d dentryBlock) { d.drop(at.slot) })
+}
+
+// edit changes the block that an entry is in.
+func (f *folder) edit(at entryPlace, fn func(d dentryBlock)) error {
 	f.changed = true
 	d, ok := f.inline()
 	if !ok {
@@ -246,7 +243,7 @@ func (f *folder) drop(at entryPlace) error {
 		}
 		d, pg.dirty = newDentryBlock(pg.b), true
 	}
-	d.drop(at.slot)
+	fn(d)
 	return nil
 }
 

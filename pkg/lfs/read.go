@@ -26,18 +26,9 @@ type tree struct {
 // since the checkpoint, and is in the log that a mount replays, is not there.
 func read(_ context.Context, d dev.Device, _ vol.ReadOptions) (vol.Tree, error) {
 	l := &loaded{d: d}
-	first, second, err := readSupers(d)
-	if err != nil {
+	if err := l.eitherSuper(); err != nil {
 		return nil, err
 	}
-	use := &first
-	if first.g == nil {
-		use = &second
-	}
-	if use.g == nil {
-		return nil, noVolume(d, &first)
-	}
-	l.sb, l.g = use.raw, use.g
 	switch {
 	case l.g.Features&^featKnown != 0:
 		return nil, vol.Refusef("features %s are not known: how files are to be read is not, either", hex(l.g.Features&^featKnown))
@@ -47,9 +38,8 @@ func read(_ context.Context, d dev.Device, _ vol.ReadOptions) (vol.Tree, error) 
 	if err := l.newestPack(); err != nil {
 		return nil, err
 	}
-	t := &tree{l: l, w: reader(l)}
-	t.info, err = describe(d)
-	return t, err
+	info, err := describe(d)
+	return &tree{l: l, w: reader(l), info: info}, err
 }
 
 // newestPack reads the checkpoint pack that a mount would take.
