@@ -18,6 +18,9 @@ type handle struct {
 	// Where the way ends the memory is used again.
 	inner [2]nodeBlock
 	leaf  nodeBlock
+	// Nodes are held against their place in the file, so that damage leads to no
+	// node twice, and the way through all of them ends.
+	strict bool
 }
 
 // open reads the inode of a file.
@@ -231,7 +234,7 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 			if err != nil {
 				return nil, p, pathError(h.path, err)
 			}
-			if h.w.reads() && child.place() != st.place {
+			if h.strict && child.place() != st.place {
 				return nil, p, damagedf("%s: its node %d says that it is number %d and not %d; run check -y", h.path, nid, child.place(), st.place)
 			}
 			n = child

@@ -60,8 +60,7 @@ func (l *loaded) newestPack() error {
 	return err
 }
 
-// reader is a writer that only reads: it knows nothing of SIT, and holds nodes
-// against their place in the file instead, so that no damage leads in circles.
+// reader is a writer that only reads: it knows nothing of SIT.
 func reader(l *loaded) *writer {
 	return &writer{d: l.d, g: l.g, s: l.s, sb: l.sb, seed: inodeSeed(l.sb.uuid()), nat: newNATTable(l)}
 }
@@ -98,6 +97,7 @@ func (t *tree) inode(path string, nid uint32) (*handle, error) {
 	if err != nil {
 		return nil, pathError(path, err)
 	}
+	h.strict = true
 	return h, nil
 }
 

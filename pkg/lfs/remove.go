@@ -217,6 +217,7 @@ func (rm *removal) inside(ctx context.Context, h *handle, at string, depth int) 
 	}
 	var kids []kid
 	var bad error
+	h.strict = true
 	t := &tree{l: &loaded{d: rm.w.d, g: rm.w.g}, w: rm.w}
 	err := t.entries(ctx, h, &bad, func(name string, ino uint32) error {
 		if !rm.recursive {
