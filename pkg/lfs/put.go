@@ -89,7 +89,7 @@ func (v *volume) fill(ctx context.Context, r *vol.PutRequest, raw dev.Device) (*
 func (p *filling) entry(i int) error {
 	e := &p.r.Entries[i]
 	if e.Path == "" {
-		return p.root(e)
+		return p.root(i)
 	}
 	dir, err := p.folderOf(path.Dir(e.Path), e)
 	if err != nil {

@@ -115,7 +115,8 @@ func (h *handle) describe(a *vol.Attr) {
 }
 
 // root sets the attributes of the root directory.
-func (p *filling) root(e *vol.Entry) error {
+func (p *filling) root(i int) error {
+	e := &p.r.Entries[i]
 	f, err := p.enter("/", rootIno)
 	if err != nil {
 		return err
@@ -138,6 +139,7 @@ func (p *filling) root(e *vol.Entry) error {
 		}
 	}
 	f.made, f.changed = true, true // its times are said
+	p.made[rootIno] = int32(i)
 	p.files[h.nid] = h.path
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 func TestPutFolders(t *testing.T) {
 	d := emptyVolume(t, 256<<20, putAll)
 	s := &sourceOf{}
+	s.dir("")
 	for i := range maxFolders * 2 {
 		s.dir(fmt.Sprintf("dir %d", i))
 	}
@@ -25,6 +26,7 @@ func TestPutFolders(t *testing.T) {
 	for i := range 6000 {
 		s.file(fmt.Sprintf("dir %d/a name of some length %d", r.IntN(maxFolders*2), i), []byte{byte(i)})
 	}
+	s.file("behind", nil)
 	s.dir("large")
 	for i := range 20_000 {
 		s.file(fmt.Sprintf("large/%x", i*7919), nil)
