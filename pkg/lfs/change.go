@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -16,6 +17,9 @@ type volume struct {
 	now   int64
 	l     *loaded // what the next change builds on; nil: to be read again
 	info  vol.Info
+	// Segments of which changes that are staged gave blocks back: until they are
+	// committed, what is there counts. Nil: none.
+	stale *space.Map
 }
 
 // batch is a set of files that are made, grow, or are zeroed in part, as one:
@@ -39,6 +43,7 @@ func (v *volume) begin(ctx context.Context) (*batch, error) {
 		if l, err = load(ctx, v.d, v.force); err != nil {
 			return nil, err
 		}
+		l.avoid = v.stale
 	}
 	w, err := newWriter(l, v.now)
 	return &batch{v: v, w: w, ctx: ctx, files: map[uint32]string{}}, err
@@ -57,7 +62,24 @@ func (c *batch) finish() error {
 	if err := c.w.commit(c.ctx); err != nil {
 		return err
 	}
+	c.v.leave(c.w.sit)
 	return c.verify()
+}
+
+// leave notes which segments a change gave blocks back of.
+func (v *volume) leave(t *ledger) {
+	for segno, s := range t.changed {
+		for i := range s.was {
+			if s.was[i]&^s.now[i] == 0 {
+				continue
+			}
+			if v.stale == nil {
+				v.stale = space.NewMap(t.g.MainSegments)
+			}
+			v.stale.Set(segno)
+			break
+		}
+	}
 }
 
 // verify reads the new checkpoint as a mount would. A difference is a mistake in

@@ -24,6 +24,20 @@ func tryChanges(ctx context.Context, d dev.Device) {
 				_, _ = v.ZeroRanges(ctx, vol.ZeroRequest{Files: []vol.ZeroFile{{Path: path, Offset: 5, Length: 10 << 20}}})
 			}
 		},
+		func(v vol.Volume) {
+			s := &sourceOf{}
+			s.file("plain", noise(5000))
+			s.file("dir/twice", noise(100))
+			s.file("dir/new/file", noise(10))
+			s.dir("dir2")
+			s.file("dir2/x", nil)
+			_ = pourInto(ctx, v, s)
+		},
+		func(v vol.Volume) {
+			for _, path := range []string{"plain", "dir", "direct", "double", "compressed", "dir2", "more attributes"} {
+				_, _ = v.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: []string{path}, Recursive: true})
+			}
+		},
 		func(v vol.Volume) { _, _ = v.FreeRanges(ctx, true, func(dev.Range) error { return nil }) },
 	} {
 		txn := dev.Begin(d)

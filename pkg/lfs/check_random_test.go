@@ -31,6 +31,7 @@ func looks(t testing.TB, d dev.Device) {
 	probe(d)
 	_, _ = describe(d)
 	_, _ = mountScan(ctx, d, vol.ScanOptions{})
+	readTree(ctx, t, d)
 	tryChanges(ctx, d)
 	res, err := vol.Fsck(ctx, d, Driver(), vol.CheckOptions{}, nil, nil)
 	if ctx.Err() != nil {

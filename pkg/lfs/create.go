@@ -49,8 +49,14 @@ func (h *handle) create(n *dirName, mode uint16) (*handle, error) {
 
 // newInode is an inode without anything in it.
 func (h *handle) newInode(nid uint32, name []byte, mode uint16) nodeBlock {
-	g := h.w.g
-	n := make(nodeBlock, g.BlockSize)
+	n := make(nodeBlock, h.w.g.BlockSize)
+	h.initInode(n, nid, name, mode)
+	return n
+}
+
+// initInode is newInode in memory that is there.
+func (h *handle) initInode(n nodeBlock, nid uint32, name []byte, mode uint16) {
+	clear(n)
 	dir := mode&modeType == modeDir
 	if h.b.mode()&modeSetGID != 0 {
 		n.put32(inodeGID, h.b.gid())
@@ -77,7 +83,6 @@ func (h *handle) newInode(nid uint32, name []byte, mode uint16) nodeBlock {
 		n[inodeAdvise] = h.w.temperature(name)
 	}
 	n.putFooter(nid, nid, flag, firstCPVer, 0)
-	return n
 }
 
 // putExtra sets the extra attributes, as far as the features of the volume have

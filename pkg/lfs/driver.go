@@ -14,5 +14,8 @@ func Driver() *vol.Driver {
 		Describe:  describe,
 		Check:     newChecker,
 		MountScan: mountScan,
+		Read:      read,
+		Need:      need,
+		Holds:     vol.Holds{Links: true, HardLinks: true, Special: true, Owners: true, Modes: true, Xattrs: true, Holes: true, MaxSize: maxFileBytes()},
 	}
 }

@@ -18,6 +18,9 @@ type handle struct {
 	// Where the way ends the memory is used again.
 	inner [2]nodeBlock
 	leaf  nodeBlock
+	// Nodes are held against their place in the file, so that damage leads to no
+	// node twice, and the way through all of them ends.
+	strict bool
 }
 
 // open reads the inode of a file.
@@ -45,7 +48,17 @@ func (h *handle) touch() {
 // slots is how many pointers the inode has, and the word that is the first.
 func (h *handle) slots() (first, n int) {
 	first = h.w.g.extraWords(h.b)
-	return first, max(0, h.b.words()-first-h.w.g.xattrWords(h.b))
+	return first, h.whole(max(0, h.b.words()-first-h.w.g.xattrWords(h.b)))
+}
+
+// leafSlots is how many pages a node leads to that has pages.
+func (h *handle) leafSlots() int { return h.whole(h.w.g.per().nodeSlots()) }
+
+// whole is how many of n pointers have pages: of a compressed file whole clusters,
+// [Linux] behaviour addrs_per_inode(), addrs_per_block().
+func (h *handle) whole(n int) int {
+	c := h.w.g.clusterLog(h.b)
+	return n >> c << c
 }
 
 // addBlocks counts n more blocks of the file, nodes or data, reserved or not.
@@ -99,15 +112,15 @@ type way struct {
 // beyond what pointers reach.
 func (h *handle) wayTo(page uint64) (p way, ok bool) {
 	first, n := h.slots()
-	per := uint64(h.w.g.per().nodeSlots())
+	per, leaf := uint64(h.w.g.per().nodeSlots()), uint64(h.leafSlots())
 	k := uint32(per)
 	child := h.b.words()
 	if page < uint64(n) {
 		return way{slot: first + int(page), next: uint64(n)}, true
 	}
 	rest := page - uint64(n)
-	node := rest / per // of direct nodes, in the order of the file
-	p.slot, p.next = int(rest%per), uint64(n)+(node+1)*per
+	node := rest / leaf // of direct nodes, in the order of the file
+	p.slot, p.next = int(rest%leaf), uint64(n)+(node+1)*leaf
 	switch double := node - 2 - 2*per; {
 	case node < 2:
 		p.depth = 1
@@ -221,14 +234,17 @@ func (h *handle) at(page uint64, create bool) (*pointers, way, error) {
 			if err != nil {
 				return nil, p, pathError(h.path, err)
 			}
+			if h.strict && child.place() != st.place {
+				return nil, p, damagedf("%s: its node %d says that it is number %d and not %d; run check -y", h.path, nid, child.place(), st.place)
+			}
 			n = child
 			continue
 		}
 		if !create {
-			p.skip = p.next + beyond(p, i, uint64(h.w.g.per().nodeSlots()))
+			p.skip = p.next + beyond(p, i, uint64(h.w.g.per().nodeSlots()), uint64(h.leafSlots()))
 			if i == p.depth-1 && i > 0 { // the nodes beside it that are missing, too
 				for k := st.word + 1; k < h.w.g.per().nodeSlots() && n.u32(4*k) == 0; k++ {
-					p.skip += uint64(h.w.g.per().nodeSlots())
+					p.skip += uint64(h.leafSlots())
 				}
 			}
 			return nil, p, nil
@@ -271,9 +287,10 @@ func (h *handle) child(nid uint32, i int, last bool) (nodeBlock, error) {
 	return n, err
 }
 
-// beyond is how many pages follow the direct node of a way under node i of it.
-func beyond(p way, i int, per uint64) (n uint64) {
-	for k, size := p.depth-1, per; k > i; k, size = k-1, size*per {
+// beyond is how many pages follow the direct node of a way under node i of it;
+// nodes have per children, and leaf pages.
+func beyond(p way, i int, per, leaf uint64) (n uint64) {
+	for k, size := p.depth-1, leaf; k > i; k, size = k-1, size*per {
 		n += (per - 1 - uint64(p.steps[k].word)) * size
 	}
 	return n

@@ -41,6 +41,13 @@ func load(ctx context.Context, d dev.Device, force bool) (*loaded, error) {
 
 // loadSuper reads the superblocks. Either of them will do, as for a mount.
 func (l *loaded) loadSuper(force bool) error {
+	if err := l.eitherSuper(); err != nil {
+		return err
+	}
+	return l.refuseSuper(force)
+}
+
+func (l *loaded) eitherSuper() error {
 	first, second, err := readSupers(l.d)
 	if err != nil {
 		return err
@@ -53,7 +60,7 @@ func (l *loaded) loadSuper(force bool) error {
 		return noVolume(l.d, &first)
 	}
 	l.sb, l.g = use.raw, use.g
-	return l.refuseSuper(force)
+	return nil
 }
 
 // loadPack reads the checkpoint pack that counts.

@@ -19,7 +19,7 @@ func (h *handle) mapped(addr uint32) (bool, error) {
 		return false, nil
 	case !h.w.g.ValidMain(addr):
 		return false, damagedf("%s: it leads to block %#x, which is not in the main area; run check -y", h.path, addr)
-	case !h.w.sit.valid(addr):
+	case !h.w.reads() && !h.w.sit.valid(addr):
 		return false, damagedf("%s: it leads to block %d, which SIT has as free; run check -y", h.path, addr)
 	}
 	return true, nil

@@ -155,12 +155,11 @@ func (h *handle) extents() (es []space.Extent, mapped uint64, err error) {
 // size of the file all nodes that exist are looked at.
 func (h *handle) lastPage() (uint64, error) {
 	_, n := h.slots()
-	per := uint64(h.w.g.per().nodeSlots())
-	end := uint64(n)
-	child := h.b.words()
-	for i, pages := range []uint64{per, per, per * per, per * per, per * per * per} {
-		if h.b.word(child+i) != 0 {
-			end = uint64(n) + [inodeNids]uint64{per, 2 * per, 2*per + per*per, 2*per + 2*per*per, 2*per + 2*per*per + pages}[i]
+	per, leaf := uint64(h.w.g.per().nodeSlots()), uint64(h.leafSlots())
+	end, at := uint64(n), uint64(n)
+	for i, pages := range [inodeNids]uint64{leaf, leaf, per * leaf, per * leaf, per * per * leaf} {
+		if at += pages; h.b.child(i) != 0 {
+			end = at
 		}
 	}
 	return end, nil

@@ -109,7 +109,11 @@ func (h *handle) contents(t testing.TB) string {
 		area := g.inlineArea(h.b)
 		return s + textf(" inline %x", crcUpdate(1, area[:min(h.b.size(), uint64(len(area)))]))
 	}
-	err := h.eachNode(0, g.maxFilePages()-1000, false, func(p *pointers, page uint64, first, end int) error {
+	last, err := h.lastPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = h.eachNode(0, last, false, func(p *pointers, page uint64, first, end int) error {
 		for word := first; word < end; word++ {
 			if a := p.get(word); g.ValidMain(a) {
 				b, err := readBlock(h.w.d, g, a)

@@ -311,7 +311,6 @@ func (h *handle) remove(n *dirName) error {
 // takeData takes over what a node holds or leads to, [Linux] behaviour
 // do_recover_data().
 func (r *replay) takeData(h *handle, n nodeBlock) error {
-	g := r.c.g
 	if !n.isInode() && n.place() == xattrPlace {
 		return r.takeXattrs(h, n)
 	}
@@ -323,14 +322,14 @@ func (r *replay) takeData(h *handle, n nodeBlock) error {
 		if inline || err != nil {
 			return err
 		}
-		first := g.extraWords(n)
-		return r.takePointers(h, 0, n[inodeAddrs+4*first:inodeAddrs+4*(n.words()-g.xattrWords(n))])
+		first, count := h.slots()
+		return r.takePointers(h, 0, n[inodeAddrs+4*first:][:4*count])
 	}
 	page, ok := h.firstPage(n.place())
 	if !ok {
 		return nil // an indirect node is none of the log
 	}
-	return r.takePointers(h, page, n[:4*g.per().nodeSlots()])
+	return r.takePointers(h, page, n[:4*h.leafSlots()])
 }
 
 // firstPage is the first page that the direct node at a place of the file has;
@@ -352,7 +351,7 @@ func (h *handle) firstPage(place uint32) (page uint64, ok bool) {
 		node = 2 + 2*per + rest/(per+1)*per + rest%(per+1) - 1
 	}
 	_, n := h.slots()
-	return uint64(n) + uint64(node)*uint64(per), true
+	return uint64(n) + uint64(node)*uint64(h.leafSlots()), true
 }
 
 // takeInline takes data over that is in the inode, [Linux] behaviour

@@ -53,7 +53,7 @@ func (w *writer) putQuotas() error {
 		}
 		q := &quotaPages{h: h}
 		for _, id := range ids {
-			if err := q.add(kind, id, w.usage[kind][id]); err != nil {
+			if err := q.take(kind, id, w.usage[kind][id]); err != nil {
 				return err
 			}
 		}
@@ -104,9 +104,8 @@ func (q *quotaPages) store() error {
 	return q.h.store()
 }
 
-// add counts a change for one id. [Linux] behaviour: whoever owns a file has a
-// record, as it is made with the first; a file that has none is wrong.
-func (q *quotaPages) add(kind int, id uint32, c quotaChange) error {
+// take counts a change for one id, which gets a record with its first file.
+func (q *quotaPages) take(kind int, id uint32, c quotaChange) error {
 	head, err := q.at(0)
 	if err != nil {
 		return err
@@ -114,20 +113,32 @@ func (q *quotaPages) add(kind int, id uint32, c quotaChange) error {
 	if m := binary.LittleEndian.Uint32(head); m != quotaMagic(kind) {
 		return dirtyf("%s: its magic number is %#x; run check -p", q.h.path, m)
 	}
+	done, err := q.add(id, c)
+	switch {
+	case done || err != nil:
+		return err
+	case c.inodes <= 0:
+		return dirtyf("%s: it has no record of %d, who owns files; run check -p", q.h.path, id)
+	}
+	return q.enter(id, c)
+}
+
+// add counts a change in the record of one id; ok is false where there is none.
+func (q *quotaPages) add(id uint32, c quotaChange) (ok bool, err error) {
 	n := uint32(1)
 	for level := range quotaDepth {
 		b, err := q.at(n)
 		if err != nil {
-			return err
+			return false, err
 		}
 		n = binary.LittleEndian.Uint32(b[4*(id>>(8*(quotaDepth-1-level))&0xFF):])
 		if n == 0 {
-			return dirtyf("%s: it has no record of %d, who owns files; run check -p", q.h.path, id)
+			return false, nil
 		}
 	}
 	b, err := q.at(n)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
 		rec := b[at : at+quotaRecord]
@@ -140,8 +151,8 @@ func (q *quotaPages) add(kind int, id uint32, c quotaChange) error {
 				binary.LittleEndian.PutUint64(rec[f.off:], uint64(max(0, was+f.by)))
 			}
 			q.dirty = true
-			return nil
+			return true, nil
 		}
 	}
-	return dirtyf("%s: it has no record of %d, who owns files; run check -p", q.h.path, id)
+	return false, nil
 }

@@ -46,3 +46,46 @@ func ZeroFresh(ctx context.Context, d, raw dev.Device, runs []dev.Range) error {
 	}
 	return nil
 }
+
+// WriteFresh writes what is no part of the volume's state yet to raw, the device
+// below the transaction d; zeros become holes. It is not durable before raw is
+// synced.
+func WriteFresh(d, raw dev.Device, b []byte, off int64) error {
+	r := dev.Range{Off: off, Len: int64(len(b))}
+	if dev.AllZero(b) {
+		return zeroFresh(d, raw, r)
+	}
+	if _, err := raw.WriteAt(b, off); err != nil {
+		return err
+	}
+	return edges(d, r, func(e dev.Range) error {
+		_, err := d.WriteAt(b[e.Off-r.Off:e.End()-r.Off], e.Off)
+		return err
+	})
+}
+
+// zeroFresh is WriteFresh of zeros.
+func zeroFresh(d, raw dev.Device, r dev.Range) error {
+	if err := raw.Zero(r); err != nil {
+		return err
+	}
+	return edges(d, r, d.Zero)
+}
+
+// edges calls stage for the parts of r that share a page of the transaction d
+// with something that is staged. Such a page holds what the device had in the
+// rest of it, and would put it back: see ZeroFresh.
+func edges(d dev.Device, r dev.Range, stage func(dev.Range) error) error {
+	base, off := dev.Base(d) // pages are those of the image
+	txn, _ := base.(*dev.Txn)
+	at := off + r.Off
+	if head := min(r.Len, RoundUp(at, stagedPage)-at); head > 0 && (txn == nil || txn.Staged(at)) {
+		if err := stage(dev.Range{Off: r.Off, Len: head}); err != nil {
+			return err
+		}
+	}
+	if tail := min(r.Len, (at+r.Len)%stagedPage); tail > 0 && (txn == nil || txn.Staged(at+r.Len-1)) {
+		return stage(dev.Range{Off: r.End() - tail, Len: tail})
+	}
+	return nil
+}

@@ -261,36 +261,8 @@ func (p *pour) write(ctx context.Context) error {
 // store writes a block. Zeros of a source that does not know its holes become
 // holes here.
 func (p *pour) store(b *block) error {
-	r := dev.Range{Off: b.off, Len: max(b.zero, int64(len(b.data)))}
-	if b.zero > 0 || dev.AllZero(b.data) {
-		if err := p.raw.Zero(r); err != nil {
-			return err
-		}
-		return p.edges(r, p.d.Zero)
+	if b.zero > 0 {
+		return zeroFresh(p.d, p.raw, dev.Range{Off: b.off, Len: b.zero})
 	}
-	if _, err := p.raw.WriteAt(b.data, b.off); err != nil {
-		return err
-	}
-	return p.edges(r, func(e dev.Range) error {
-		_, err := p.d.WriteAt(b.data[e.Off-r.Off:e.End()-r.Off], e.Off)
-		return err
-	})
-}
-
-// edges calls stage for the parts of r that share a page of the transaction
-// with something that is staged. Such a page holds what the device had in the
-// rest of it, and would put it back: see ZeroFresh.
-func (p *pour) edges(r dev.Range, stage func(dev.Range) error) error {
-	base, off := dev.Base(p.d) // pages are those of the image
-	txn, _ := base.(*dev.Txn)
-	at := off + r.Off
-	if head := min(r.Len, RoundUp(at, stagedPage)-at); head > 0 && (txn == nil || txn.Staged(at)) {
-		if err := stage(dev.Range{Off: r.Off, Len: head}); err != nil {
-			return err
-		}
-	}
-	if tail := min(r.Len, (at+r.Len)%stagedPage); tail > 0 && (txn == nil || txn.Staged(at+r.Len-1)) {
-		return stage(dev.Range{Off: r.End() - tail, Len: tail})
-	}
-	return nil
+	return WriteFresh(p.d, p.raw, b.data, b.off)
 }

@@ -1,0 +1,236 @@
+//go:build linux
+
+package lfs
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
+)
+
+// guestDir says, in a kernel that a test has booted, what TestGuest lists.
+const guestDir = "FATKIT_GUEST_DIR"
+
+// TestGuest is no test of its own: TestPutKernel runs it inside the kernel, to
+// list all that this says of files.
+func TestGuest(t *testing.T) {
+	dir := os.Getenv(guestDir)
+	if dir == "" {
+		t.Skip("TestPutKernel runs this")
+	}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		line, err := guestLine(p)
+		if err == nil {
+			rel, _ := filepath.Rel(dir, p)
+			fmt.Printf("guest %q %s\n", strings.TrimPrefix(rel, "."), line)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// guestLine is what stat(2), listxattr(2) and read(2) say of a file.
+func guestLine(p string) (string, error) {
+	var st syscall.Stat_t
+	if err := syscall.Lstat(p, &st); err != nil {
+		return "", err
+	}
+	s := fmt.Sprintf("%o %d %d %d %d.%09d %d.%09d %d.%09d", st.Mode, st.Nlink, st.Uid, st.Gid,
+		st.Mtim.Sec, st.Mtim.Nsec, st.Atim.Sec, st.Atim.Nsec, st.Ctim.Sec, st.Ctim.Nsec)
+	switch st.Mode & syscall.S_IFMT {
+	case syscall.S_IFCHR, syscall.S_IFBLK:
+		s += fmt.Sprintf(" %d,%d", st.Rdev>>8&0xFFF, st.Rdev&0xFF|st.Rdev>>12&0xFFF00)
+	case syscall.S_IFLNK:
+		to, err := os.Readlink(p)
+		if err != nil {
+			return "", err
+		}
+		return s + fmt.Sprintf(" %d %q", st.Size, to), nil // attributes of a link cannot be read by the calls below
+	case syscall.S_IFREG:
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return "", err
+		}
+		s += fmt.Sprintf(" %d %x", len(b), sha256.Sum256(b))
+	}
+	return s + guestXattrs(p), nil
+}
+
+func guestXattrs(p string) string {
+	buf := make([]byte, 1<<16)
+	n, err := syscall.Listxattr(p, buf)
+	if err != nil {
+		return fmt.Sprint(" ", err)
+	}
+	names := strings.Split(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00")
+	slices.Sort(names)
+	s := ""
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		k, err := syscall.Getxattr(p, name, buf)
+		if err != nil {
+			return fmt.Sprint(s, " ", name, " ", err)
+		}
+		s += fmt.Sprintf(" %s=%x", name, sha256.Sum256(buf[:k]))
+	}
+	return s
+}
+
+// guestWants are the lines that TestGuest should print.
+func (s *sourceOf) guestWants() map[string]string {
+	names, links := map[int]int{}, map[string]int{}
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.Same >= 0 {
+			names[e.Same]++
+		} else if e.Kind == vol.KindDir && e.Path != "" {
+			links[strings.TrimPrefix(filepath.Dir(e.Path), ".")]++
+		}
+	}
+	out := map[string]string{}
+	for i := range s.entries {
+		at := i
+		if same := s.entries[i].Same; same >= 0 {
+			at = same
+		}
+		e := &s.entries[at]
+		mode, nlink := uint32(kindMode(e.Kind))|e.Mode, 1+names[at]
+		if e.Kind == vol.KindSymlink {
+			mode |= 0o777
+		}
+		if e.Kind == vol.KindDir {
+			nlink = 2 + links[e.Path]
+		}
+		line := fmt.Sprintf("%o %d %d %d %d.%09d %d.%09d %d.%09d", mode, nlink, e.UID, e.GID, e.Modified.Unix(), e.Modified.Nanosecond(),
+			e.Accessed.Unix(), e.Accessed.Nanosecond(), e.Changed.Unix(), e.Changed.Nanosecond())
+		switch e.Kind {
+		case vol.KindChar, vol.KindBlock:
+			line += fmt.Sprintf(" %d,%d", e.Major, e.Minor)
+		case vol.KindSymlink:
+			line += fmt.Sprintf(" %d %q", len(e.Link), e.Link)
+		case vol.KindFile:
+			b := s.contents(at)
+			line += fmt.Sprintf(" %d %x", len(b), sha256.Sum256(b))
+		}
+		for _, x := range e.Xattrs {
+			if e.Kind != vol.KindSymlink {
+				line += fmt.Sprintf(" %s=%x", x.Name, sha256.Sum256(x.Value))
+			}
+		}
+		out[s.entries[i].Path] = line
+	}
+	return out
+}
+
+// putScript lists what is on the volumes, and uses them as a system does.
+const putScript = listScript + `
+guest=$1; shift
+for d; do
+	echo "volume"; mkdir -p /mnt/v; mount -t f2fs -o ro,noatime $d /mnt/v
+	` + guestDir + `=/mnt/v $guest -test.run '^TestGuest$' | grep '^guest' || true
+	umount /mnt/v; mount -t f2fs -o noatime $d /mnt/v; cd /mnt/v
+	echo more >>files/0003500; echo more >>files/0070000; truncate -s 10 files/0008192; truncate -s 300000 files/0003400
+	rm files/0000001 first; mv "link long" moved; ln second fourth; rmdir empty; mkdir -p empty/again; mkfifo dev/another
+	chown 5:6 files/film.mp4; chmod 600 x/many; rm -r deep
+	i=0; while [ $i -lt 300 ]; do echo $i >"zz new name $i"; i=$((i + 1)); done
+	rm zz\ a*7; printf x | dd of=files/holes bs=1 seek=500000 conv=notrunc 2>/dev/null
+	dd if=/dev/zero of=full bs=1M 2>/dev/null || true; sync; rm full; sync
+	cd /; umount /mnt/v; mount -t f2fs $d /mnt/v; [ -p /mnt/v/dev/another ]; [ $(stat -c %h /mnt/v/second) = 3 ]; umount /mnt/v
+done
+dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -e 'Mounted with checkpoint version' -e 'recover fsync data on readonly fs' || true
+`
+
+// TestPutKernel: fsck.f2fs finds nothing on volumes that were filled; Linux reads
+// every byte and attribute, uses the files, fills the disk, and all is clean
+// again.
+func TestPutKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("boots Linux")
+	}
+	voltest.Peer(t, "linux.uml")
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	features := []string{"", "extra_attr,inode_checksum,sb_checksum,flexible_inline_xattr,inode_crtime,lost_found", "extra_attr,project_quota,quota,inode_checksum"}
+	s := mixed()
+	var paths []string
+	for _, f := range features {
+		path := made(t, 128<<20)
+		paths = append(paths, path)
+		_, m := plannedVolume(t, 128<<20, vol.FormatOptions{Features: f})
+		onImage(t, path, func(d dev.Device) {
+			if err := copyOf(m, d); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.put(t, d, vol.PutRequest{}); err != nil {
+				t.Fatal(err)
+			}
+			clean(t, d)
+		})
+		if said, err := peerRun(t, fsck, "--dry-run", path); err != nil || strings.Contains(said, "[Fail]") {
+			t.Errorf("%q: fsck.f2fs says\n%s", f, said)
+		}
+	}
+	script := "set -- " + self + " \"$@\"\n" + putScript
+	out := voltest.Kernel(t, script, paths...)
+	for i, part := range strings.Split(out, "volume\n")[1:] {
+		s.compareGuest(t, features[i], part)
+	}
+	for i, path := range paths {
+		if rows, why, res, _ := judge(t, path); rows != "" || why != "" {
+			t.Errorf("%q, used by Linux: found %q, %q", features[i], found(res), why)
+		}
+		if said, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
+			t.Errorf("%q, used by Linux: fsck.f2fs says\n%s", features[i], said)
+		}
+	}
+}
+
+// compareGuest holds what TestGuest printed against the entries.
+func (s *sourceOf) compareGuest(t *testing.T, features, out string) {
+	t.Helper()
+	want := s.guestWants()
+	for line := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
+		rest, ok := strings.CutPrefix(line, "guest ")
+		var p string
+		if ok {
+			if n, err := fmt.Sscanf(rest, "%q", &p); n != 1 || err != nil {
+				ok = false
+			}
+		}
+		if !ok {
+			t.Errorf("%q: the kernel says %q", features, line)
+			continue
+		}
+		got := strings.TrimPrefix(rest, fmt.Sprintf("%q ", p))
+		if w, there := want[p]; !there && p != "lost+found" {
+			t.Errorf("%q: %q is there", features, p)
+		} else if there && got != w && (p != "" || features == "") {
+			t.Errorf("%q: %q is\n%s\nnot\n%s", features, p, got, w)
+		}
+		delete(want, p)
+	}
+	for p := range want {
+		t.Errorf("%q: %q is not there", features, p)
+	}
+}
