@@ -135,7 +135,7 @@ func (rm *removal) path(ctx context.Context, name string, done map[string]bool) 
 		case there.ino == 0 && done[at]:
 			return nil
 		case there.ino == 0:
-			return &vol.MissingError{Path: name, Dir: dir.h.path, Name: part}
+			return vol.NoSuch(name, dir.h.path, part, func(func(string) bool) {})
 		case i == len(parts)-1:
 			done[at] = true
 			return rm.entry(ctx, dir, there, at)
