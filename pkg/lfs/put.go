@@ -245,7 +245,7 @@ func (p *filling) folderOf(name string, e *vol.Entry) (*folder, error) {
 	case err != nil:
 		return nil, p.blame(e, err)
 	case there.ino == 0 && !p.r.Parents:
-		return nil, vol.NoSuch("/" + e.Path, parent.h.path, own, func(func(string) bool) {})
+		return nil, vol.NoSuch("/"+e.Path, parent.h.path, own, func(func(string) bool) {})
 	case there.ino == 0:
 		nid, err := p.makeParent(parent, &n)
 		if err != nil {
