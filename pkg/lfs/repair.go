@@ -405,7 +405,7 @@ func (c *checker) inodeFix(g grade, i int32, fn func(n nodeBlock)) vol.Fix {
 	return c.fix(g, func(context.Context, vol.Repair) error { return c.editInode(i, fn) })
 }
 
-// natFix changes an entry of NAT.
+// setNAT changes an entry of NAT.
 func (c *checker) setNAT(ctx context.Context, nid, ino, addr uint32) error {
 	w, err := c.writer(ctx)
 	if err != nil {
