@@ -108,7 +108,7 @@ func (a *app) cli() *cli.App {
 	}
 	return &cli.App{
 		Name:  "fatkit",
-		Usage: "format, check, repair, preallocate and zero " + typeList(a.drivers) + " volumes",
+		Usage: "format, fill, check, repair, preallocate in and zero " + typeList(a.drivers) + " volumes",
 		UsageText: "fatkit COMMAND [options] IMAGE...\n\n" +
 			"IMAGE is an image file or a block device: card.img, its partition card.img:2,\n" +
 			"or the volume at an offset card.img@@1M. Nothing needs root, a mount or a loop device.",

@@ -60,10 +60,10 @@ func faulty(t *dev.Table, kind string) bool {
 	return slices.ContainsFunc(t.Faults, func(f dev.Fault) bool { return f.Kind == kind })
 }
 
-// holds says, by number, of which partitions nothing may be written, and why:
+// writeBans says, by number, of which partitions nothing may be written, and why:
 // what is written to one that shares bytes with another destroys the other, and
 // of one that is cut off nobody knows what the rest was.
-func holds(t *dev.Table) map[int]string {
+func writeBans(t *dev.Table) map[int]string {
 	why := map[int]string{}
 	order := slices.Clone(t.Parts)
 	slices.SortStableFunc(order, func(a, b dev.Partition) int {

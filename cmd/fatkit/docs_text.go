@@ -34,13 +34,13 @@ func mainSections() []manSection {
   card.img:2    partition 2: the GPT entry, 1 to 4 of an MBR, 5 and up for logical ones
   card.img@@1M  the volume at that byte; the suffix S counts sectors of 512 bytes
 
---partition-label takes a partition of a GPT by its name. Where sectors of a disk have 4096 bytes the table is found all the same. A pattern that no shell expanded, as 'out/*.img' in quotes, stands for what it matches.
+--partition-label, where a command has it, takes a partition of a GPT by its name. Where sectors of a disk have 4096 bytes the table is found all the same. A pattern that no shell expanded, as 'out/*.img' in quotes, stands for what it matches, where a command takes several images.
 
-A file whose name really is card.img:2 wins. Of a whole disk check and mount-scan handle every partition; prealloc and zero use the one volume of a known type, and stop if there are several.
+A file whose name really is card.img:2 wins. Of a whole disk check, mount-scan and info handle every partition; the other commands use the one volume of a known type, and stop if there are several.
 
 A block device that is mounted or held, and an image that backs a loop device, are refused for writing. So is an image that another fatkit is writing.`},
 		{"SIZES", `512, 64K, 1.5G and 2T are powers of two, 10MB is a power of ten.`},
-		{"JSON", `With --json one JSON document goes to standard output, for several images one a line. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too: {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}. All offsets and lengths are bytes from the start of the image, unless their name says otherwise. JSON schemas of all documents are in docs/schema of the source.`},
+		{"JSON", `With --json, which every command but cat has, one JSON document goes to standard output, for several images one a line. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too: {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}. All offsets and lengths are bytes from the start of the image, unless their name says otherwise. JSON schemas of all documents are in docs/schema of the source.`},
 		{"ENVIRONMENT", `SOURCE_DATE_EPOCH, in seconds since 1970, is the time that is written to volumes, and seeds every id that is not given: the same command then gives the same bytes.
 
 NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set. TMPDIR is where changes of more than 64 MiB are staged until they are written, and where compressed images are unpacked to.`},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -152,39 +151,23 @@ func (a *app) mkdir(c *cli.Context) error {
 	}, "made"))
 }
 
-// run opens the volume, lets change stage something, and commits it.
-func (e *edit) run(ctx context.Context, change func(*target, vol.Filler, *editDoc) error, verb string) (err error) {
+// run makes the change, and says what was done.
+func (e *edit) run(ctx context.Context, change func(*target, vol.Filler, *editDoc) error, verb string) error {
 	start := time.Now()
-	t, err := e.a.openTarget(ctx, e.image, e.undo, e.dryRun)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	txn, d, err := t.begin()
-	if err != nil {
-		return err
-	}
-	defer txn.Rollback()
-	v, err := t.openVolume(ctx, e.a, d, vol.OpenOptions{Force: e.force, ReadOptions: e.read}, e.dryRun)
-	if err != nil {
-		return err
-	}
-	f, ok := v.(vol.Filler)
-	if !ok {
-		return fmt.Errorf("%w: the files of a volume of this type cannot be changed", vol.ErrRequest)
-	}
-	doc := &editDoc{Schema: "fatkit." + e.a.command + "/1", Image: e.image, DryRun: e.dryRun, Type: v.Info().Type, Paths: []string{}}
-	if err := change(t, f, doc); err != nil {
-		return err
-	}
-	if !e.dryRun {
-		stats, err := e.a.commit(ctx, t.image, txn, t.undo, t.keep)
-		if err != nil {
-			return err
+	doc := &editDoc{Schema: "fatkit." + e.a.command + "/1", Image: e.image, DryRun: e.dryRun, Paths: []string{}}
+	c := volumeChange{e.image, e.undo, vol.OpenOptions{Force: e.force, ReadOptions: e.read}, e.dryRun}
+	stats, err := e.a.change(ctx, c, func(t *target, v vol.Volume) error {
+		f, ok := v.(vol.Filler)
+		if !ok {
+			return fmt.Errorf("%w: the files of a volume of this type cannot be changed", vol.ErrRequest)
 		}
-		doc.Metadata = stats.BytesWritten
+		doc.Type = v.Info().Type
+		return change(t, f, doc)
+	})
+	if err != nil {
+		return err
 	}
-	doc.Seconds = time.Since(start).Seconds()
+	doc.Metadata, doc.Seconds = stats.BytesWritten, time.Since(start).Seconds()
 	e.print(doc, verb)
 	return nil
 }

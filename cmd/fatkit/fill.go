@@ -94,7 +94,7 @@ func (l *filling) drop(e *vol.Entry, h vol.Holds) {
 		e.UID, e.GID = 0, 0
 	}
 	if !h.Modes {
-		l.lost["modes"] = l.lost["modes"] || e.Mode&0o7022 != 0 || e.Mode&0o055 != 0o055 && e.Mode&0o044 != 0o044
+		l.lost["modes"] = l.lost["modes"] || !commonMode(e.Mode)
 		if e.Mode&0o200 == 0 && e.Kind == vol.KindFile && h.Flags {
 			e.Flags |= vol.FlagReadOnly
 		}
@@ -107,6 +107,12 @@ func (l *filling) drop(e *vol.Entry, h vol.Holds) {
 		e.Flags |= vol.FlagArchive
 	}
 }
+
+// commonMode tells whether a mode says no more than files without modes do: all
+// may read, only the owner may write, and no bit is set that makes programs run as
+// somebody else. Whether programs may run is not looked at: where there are no
+// modes, a mount says that of all files.
+func commonMode(mode uint32) bool { return mode&0o7022 == 0 && mode&0o044 == 0o044 }
 
 // tell says in one line what was left out.
 func (l *filling) tell(image string) {

@@ -54,7 +54,7 @@ func (r *formatRun) partition(im *image, t *dev.Table) (dev.Range, error) {
 	if err != nil {
 		return p.Range, err
 	}
-	if hold := holds(t)[p.Number]; hold != "" {
+	if hold := writeBans(t)[p.Number]; hold != "" {
 		return p.Range, requestf("nothing is written to partition %d: %s", p.Number, hold)
 	}
 	return p.Range, nil

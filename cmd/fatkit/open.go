@@ -156,12 +156,12 @@ func (a *app) partition(im *image, t *dev.Table) ([]region, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.named(im, region{part: p.Number, at: p.Range, hold: holds(t)[p.Number]})
+	return a.named(im, region{part: p.Number, at: p.Range, hold: writeBans(t)[p.Number]})
 }
 
 func (a *app) partitions(im *image, t *dev.Table) ([]region, error) {
 	var rs []region
-	why := holds(t)
+	why := writeBans(t)
 	for _, p := range t.Parts {
 		r, err := a.identify(im, region{part: p.Number, at: p.Range, hold: why[p.Number]})
 		if err != nil {
@@ -234,14 +234,16 @@ func (a *app) openTarget(ctx context.Context, arg string, u undoFlags, dry bool)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.aim(ctx, im, u, dry)
+	t, err := a.newTarget(ctx, im, u, dry)
 	if err != nil {
 		return nil, about(arg, errors.Join(err, im.Close()))
 	}
 	return t, nil
 }
 
-func (a *app) aim(ctx context.Context, im *image, u undoFlags, dry bool) (*target, error) {
+// newTarget is the target of an open image. Nothing is written to a volume that is only
+// a guess, or shares its bytes with another.
+func (a *app) newTarget(ctx context.Context, im *image, u undoFlags, dry bool) (*target, error) {
 	j, err := a.settle(ctx, im, u, !dry, true)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math"
 	"runtime"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -188,55 +186,27 @@ func (a *app) listedFiles(c *cli.Context) ([]vol.PreallocFile, error) {
 	return a.readManifest(c.Context, c.String("manifest"))
 }
 
-func (r *preallocRun) run(ctx context.Context) (err error) {
+func (r *preallocRun) run(ctx context.Context) error {
 	start := time.Now()
-	t, err := r.a.openTarget(ctx, r.image, r.undo, r.dryRun)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	txn, d, err := t.begin()
-	if err != nil {
-		return err
-	}
-	defer txn.Rollback()
-	v, err := t.openVolume(ctx, r.a, d, vol.OpenOptions{Force: r.force}, r.dryRun)
-	if err != nil {
-		return err
-	}
-	res, err := v.Preallocate(ctx, r.req)
-	if err != nil {
-		return err
-	}
-	if res.Stale {
-		r.a.note("%s: --fill none: what the new clusters held before becomes readable in the files", r.image)
-	}
-	var stats dev.CommitStats
-	if !r.dryRun {
-		if stats, err = r.a.commit(ctx, t.image, txn, t.undo, t.keep); err != nil {
+	var doc *preallocDoc
+	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force}, r.dryRun}
+	stats, err := r.a.change(ctx, c, func(t *target, v vol.Volume) error {
+		res, err := v.Preallocate(ctx, r.req)
+		if err != nil {
 			return err
 		}
+		if res.Stale {
+			r.a.note("%s: --fill none: what the new clusters held before becomes readable in the files", r.image)
+		}
+		doc = r.doc(res, v.Info(), t.at.Off)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	doc := r.doc(res, v.Info(), t.at.Off)
 	doc.Metadata, doc.Seconds = stats.BytesWritten, time.Since(start).Seconds()
 	r.print(doc)
 	return nil
-}
-
-// openVolume opens the volume on d, a transaction. What free clusters hold goes
-// around it, straight to the image, unless nothing is to be written at all.
-func (t *target) openVolume(ctx context.Context, a *app, d dev.Device, o vol.OpenOptions, dry bool) (vol.Volume, error) {
-	now, err := a.clock()
-	if err != nil {
-		return nil, err
-	}
-	o.Now = now
-	if !dry {
-		if o.Raw, err = t.volume(t.file); err != nil {
-			return nil, err
-		}
-	}
-	return t.drv.Open(ctx, d, o)
 }
 
 // doc describes the result on a volume that starts at byte base of the disk.

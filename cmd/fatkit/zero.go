@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -145,36 +144,25 @@ func (r *zeroRun) readFiles(c *cli.Context) error {
 }
 
 // runFiles zeroes ranges of files, as one change.
-func (r *zeroRun) runFiles(ctx context.Context) (err error) {
+func (r *zeroRun) runFiles(ctx context.Context) error {
 	start := time.Now()
-	t, err := r.a.openTarget(ctx, r.image, r.undo, r.dryRun)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	txn, d, err := t.begin()
-	if err != nil {
-		return err
-	}
-	defer txn.Rollback()
-	v, err := t.openVolume(ctx, r.a, d, vol.OpenOptions{Force: r.force}, r.dryRun)
-	if err != nil {
-		return err
-	}
-	res, err := v.ZeroRanges(ctx, r.req)
-	if err != nil {
-		return err
-	}
-	if !r.dryRun {
-		if _, err = r.a.commit(ctx, t.image, txn, t.undo, t.keep); err != nil {
+	doc := &zeroDoc{Schema: "fatkit.zero/1", Image: r.image, DryRun: r.dryRun, Files: []zeroedFileDoc{}}
+	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force}, r.dryRun}
+	_, err := r.a.change(ctx, c, func(_ *target, v vol.Volume) error {
+		res, err := v.ZeroRanges(ctx, r.req)
+		if err != nil {
 			return err
 		}
+		doc.Type = v.Info().Type
+		for _, f := range res.Files {
+			doc.Files = append(doc.Files, zeroedFileDoc(f))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	doc := &zeroDoc{Schema: "fatkit.zero/1", Image: r.image, DryRun: r.dryRun, Type: v.Info().Type,
-		Files: []zeroedFileDoc{}, Seconds: time.Since(start).Seconds()}
-	for _, f := range res.Files {
-		doc.Files = append(doc.Files, zeroedFileDoc(f))
-	}
+	doc.Seconds = time.Since(start).Seconds()
 	r.print(doc)
 	return nil
 }

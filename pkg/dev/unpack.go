@@ -84,10 +84,10 @@ func fill(r io.Reader, p []byte) (n int, err error) {
 
 // holeWriter writes a file from its start to its end and leaves zeros out.
 type holeWriter struct {
-	f       *os.File
-	off     int64
-	most    int64
-	written int64 // since the last look at how much room is left
+	f    *os.File
+	off  int64
+	most int64
+	room int64 // bytes that may be written before the next look at what is free
 }
 
 func (w *holeWriter) write(p []byte) error {
@@ -105,7 +105,7 @@ func (w *holeWriter) write(p []byte) error {
 			n += m
 		}
 		if data {
-			if err := w.room(int64(n)); err != nil {
+			if err := w.take(int64(n)); err != nil {
 				return err
 			}
 			if _, err := w.f.WriteAt(p[:n], w.off); err != nil {
@@ -117,12 +117,13 @@ func (w *holeWriter) write(p []byte) error {
 	return nil
 }
 
-// room refuses to fill the file system to its brim: others need it, too.
-func (w *holeWriter) room(n int64) error {
-	if w.written -= n; w.written >= 0 {
+// take refuses to fill the file system to its brim: others need it, too. It looks
+// only now and then, as that is a call of the system.
+func (w *holeWriter) take(n int64) error {
+	if w.room -= n; w.room >= 0 {
 		return nil
 	}
-	w.written = unpackLook
+	w.room = unpackLook
 	if free, ok := freeBytes(w.f); ok && free < unpackSpare+unpackLook {
 		return fmt.Errorf("%w: %d bytes are free where it is unpacked to, after %d", ErrTooLarge, free, w.off)
 	}

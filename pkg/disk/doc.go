@@ -1,7 +1,6 @@
-// Package disk knows what people keep whole disks in order by: what may be wrong
-// with a partition table, which type of partition goes with which file system,
-// and how a new disk with one partition is laid out. Reading a table is
-// [dev.ReadTable].
+// Package disk is about partition tables: what may be wrong with one, which type
+// of partition goes with which file system, and how a new disk with one partition
+// is laid out. The parser is [dev.ReadTable].
 //
 // Sources, as the catalogue and comments name them: [UEFI] UEFI specification
 // 2.10, 5.2 and 5.3; [MBR] the layout that IBM's and Microsoft's FDISK gave it, as

@@ -308,17 +308,13 @@ func (c *checker) leaveSegment(s *state, log int) error {
 // section if there is any.
 func (c *checker) emptySegment(s *state) (best uint32, ok bool) {
 	per := c.g.SegsPerSec
-	empty := func(segno uint32) bool {
-		return c.sit.count[segno] == 0 && !slices.ContainsFunc(c.sit.segment(segno), func(w uint64) bool { return w != 0 }) && s.logOf(segno) < 0 && (c.m.avoid == nil || !c.m.avoid.Used(segno)) &&
-			(c.walk == nil || !c.walk.segData.Used(segno) && !c.walk.segNode.Used(segno))
-	}
 	for segno := range c.g.MainSegments {
-		if !empty(segno) {
+		if !c.isEmpty(s, segno) {
 			continue
 		}
 		first, whole := segno/per*per, true
 		for k := first; k < first+per && k < c.g.MainSegments; k++ {
-			whole = whole && empty(k)
+			whole = whole && c.isEmpty(s, k)
 		}
 		if whole {
 			return segno, true
@@ -328,6 +324,19 @@ func (c *checker) emptySegment(s *state) (best uint32, ok bool) {
 		}
 	}
 	return best, ok
+}
+
+// isEmpty tells whether nothing is in a segment, by SIT and by what the walk has
+// reached, no log writes to it, and none that is to be replayed did.
+func (c *checker) isEmpty(s *state, segno uint32) bool {
+	inUse := func(w uint64) bool { return w != 0 }
+	switch {
+	case c.sit.count[segno] != 0 || slices.ContainsFunc(c.sit.segment(segno), inUse):
+		return false
+	case s.logOf(segno) >= 0 || c.m.avoid != nil && c.m.avoid.Used(segno):
+		return false
+	}
+	return c.walk == nil || !c.walk.segData.Used(segno) && !c.walk.segNode.Used(segno)
 }
 
 // fillLogs finds the summaries that the pack does not have, [Linux] behaviour
@@ -405,7 +414,7 @@ func (c *checker) inodeFix(g grade, i int32, fn func(n nodeBlock)) vol.Fix {
 	return c.fix(g, func(context.Context, vol.Repair) error { return c.editInode(i, fn) })
 }
 
-// natFix changes an entry of NAT.
+// setNAT changes an entry of NAT.
 func (c *checker) setNAT(ctx context.Context, nid, ino, addr uint32) error {
 	w, err := c.writer(ctx)
 	if err != nil {

@@ -304,7 +304,7 @@ func (c *checker) rescueNodes(ctx context.Context, ino uint32, f *lostFile) erro
 // fillInode has the inode of a file that was lost lead to the blocks whose
 // summaries say that it did.
 func (c *checker) fillInode(h *handle) error {
-	if _, err := c.ownBlock(h.nid, 0); err != nil { // which finds all
+	if _, err := c.ownBlock(h.nid, 0); err != nil { // its search fills goneBlocks
 		return err
 	}
 	first, n := h.slots()
