@@ -26,7 +26,7 @@ func TestHalfStaged(t *testing.T) {
 	for i := range 2 {
 		e := sector[446+16*i:]
 		e[4] = 0x0C // FAT32
-		binary.LittleEndian.PutUint32(e[8:], uint32((at+i*size)/512))
+		binary.LittleEndian.PutUint32(e[8:], uint32((at+int64(i)*size)/512))
 		binary.LittleEndian.PutUint32(e[12:], size/512)
 	}
 	_, err = d.WriteAt(sector, 0)
