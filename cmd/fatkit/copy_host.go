@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -20,6 +21,7 @@ type hostSink struct {
 	dryRun bool
 	holds  vol.Holds // what the files that are written have
 	dirs   []timedDir
+	keep   []fs.FileInfo // files that are not written over: the images themselves
 }
 
 func (s *hostSink) from(h vol.Holds) { s.holds = h }
@@ -30,12 +32,12 @@ type timedDir struct {
 	node *vol.Node
 }
 
-func newHostSink(dir string, sparse, dryRun bool) (*hostSink, error) {
+func newHostSink(dir string, r *copyRun, keep []fs.FileInfo) (*hostSink, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &hostSink{root: root, sparse: sparse, dryRun: dryRun}, nil
+	return &hostSink{root: root, sparse: r.sparse, dryRun: r.dryRun, keep: keep}, nil
 }
 
 // Close gives the directory up.
@@ -63,10 +65,10 @@ const tempSuffix = ".fatkit-new"
 // file writes beside the file that it is to be, and renames: an error leaves
 // what was there.
 func (s *hostSink) file(ctx context.Context, name string, n *vol.Node, in io.ReaderAt, ms []vol.Mapping) error {
-	if s.dryRun {
-		return nil
-	}
 	name = filepath.FromSlash(name)
+	if err := s.mayReplace(name); err != nil || s.dryRun {
+		return err
+	}
 	temp := name + tempSuffix
 	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -81,6 +83,22 @@ func (s *hostSink) file(ctx context.Context, name string, n *vol.Node, in io.Rea
 	}
 	if err != nil {
 		return errors.Join(err, s.root.Remove(temp))
+	}
+	return nil
+}
+
+// mayReplace refuses to put a file in the place of an image that is being read,
+// and of what is neither a file nor a link.
+func (s *hostSink) mayReplace(name string) error {
+	fi, err := s.root.Lstat(name)
+	if err != nil {
+		return nil // what is wrong is met again when it is written
+	}
+	if slices.ContainsFunc(s.keep, func(k fs.FileInfo) bool { return os.SameFile(k, fi) }) {
+		return requestf("%s: that is the image itself", name)
+	}
+	if !fi.Mode().IsRegular() && fi.Mode()&fs.ModeSymlink == 0 {
+		return requestf("%s is there already, and is no regular file", name)
 	}
 	return nil
 }

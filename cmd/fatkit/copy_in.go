@@ -88,7 +88,7 @@ func (r *copyRun) into(ctx context.Context, sources []string, dest string) (err 
 
 // gather lists the sources under the names that they get in the image.
 func (r *copyRun) gather(ctx context.Context, t *target, sources []string, dest string) (*filling, error) {
-	o, err := r.a.sourceOptions(r.in)
+	o, err := r.a.sourceOptions(r.in, t.place)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -53,6 +54,15 @@ func (r *copyRun) out(c *cli.Context, sources []string, dest string) (err error)
 	if len(sources) > 1 && !isDir || strings.HasSuffix(dest, "/") && !isDir {
 		return requestf("%s is not a directory that is there, so not several files can go into it", dest)
 	}
+	if err == nil && !isDir {
+		if !fi.Mode().IsRegular() {
+			return requestf("%s is no regular file; fatkit cat prints a file that is in an image", dest)
+		}
+		// What a link leads to is written, not the link: it may be /dev/stdout.
+		if dest, err = filepath.EvalSymlinks(dest); err != nil {
+			return err
+		}
+	}
 	name := ""
 	if !isDir {
 		dest, name = filepath.Split(filepath.Clean(dest))
@@ -60,11 +70,26 @@ func (r *copyRun) out(c *cli.Context, sources []string, dest string) (err error)
 			dest = "."
 		}
 	}
-	to, err := newHostSink(dest, r.sparse, r.dryRun)
+	to, err := newHostSink(dest, r, r.imagesOf(sources))
 	if err != nil {
 		return err
 	}
 	return errors.Join(r.copyAll(c.Context, to, sources, name), to.Close())
+}
+
+// imagesOf are the files of the host that sources are in.
+func (r *copyRun) imagesOf(sources []string) (fis []fs.FileInfo) {
+	for _, s := range sources {
+		image, _, _ := insides(s)
+		p, err := r.a.place(image)
+		if err != nil {
+			continue // it is met again when the image is opened
+		}
+		if fi, err := os.Stat(p.path); err == nil {
+			fis = append(fis, fi)
+		}
+	}
+	return fis
 }
 
 // outTo copies into a tar archive.

@@ -130,6 +130,7 @@ func (a *app) mkdir(c *cli.Context) error {
 		return err
 	}
 	req := &vol.PutRequest{Parents: c.Bool("parents"), New: !c.Bool("parents")}
+	named := make(map[string]bool, len(e.paths))
 	for _, p := range e.paths {
 		entry := vol.Entry{Path: strings.Trim(path.Clean("/"+strings.TrimPrefix(p, "::")), "/"), Same: -1}
 		entry.Kind, entry.Mode = vol.KindDir, 0o755
@@ -138,6 +139,10 @@ func (a *app) mkdir(c *cli.Context) error {
 		if entry.Path == "" && req.New {
 			return about(e.image, requestf("the root directory is there already"))
 		}
+		if req.Parents && named[entry.Path] {
+			continue // as mkdir -p: it is there by then
+		}
+		named[entry.Path] = true
 		req.Entries = append(req.Entries, entry)
 	}
 	return about(e.image, e.run(c.Context, func(_ *target, v vol.Filler, d *editDoc) error {
@@ -146,7 +151,7 @@ func (a *app) mkdir(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		d.Directories, d.Allocated = uint64(len(e.paths)), res.ClustersAllocated
+		d.Directories, d.Allocated = uint64(len(req.Entries)), res.ClustersAllocated
 		return nil
 	}, "made"))
 }

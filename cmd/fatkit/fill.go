@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -125,6 +126,9 @@ func (l *filling) tell(image string) {
 	if len(lost) > 0 {
 		l.a.note("%s: no place for %s: not kept", image, strings.Join(lost, ", "))
 	}
+	for _, name := range l.src.Left {
+		l.a.note("%s: %s is the image itself: left out", image, printable(name))
+	}
 	if l.skipped > 0 {
 		l.a.note("%s: %s left out", image, plural(l.skipped, "link or special file", "links or special files"))
 	}
@@ -171,8 +175,11 @@ func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req 
 	return res, err
 }
 
-// sourceOptions are those of reading a source.
-func (a *app) sourceOptions(f inFlags) (o source.Options, err error) {
+// sourceOptions are those of reading a source that goes into the image to.
+func (a *app) sourceOptions(f inFlags, to place) (o source.Options, err error) {
+	if fi, err := os.Stat(to.path); err == nil {
+		o.Image = fi
+	}
 	o.Follow = f.links == "follow"
 	seconds, set, err := a.epoch()
 	if set && err == nil {

@@ -67,7 +67,7 @@ func (r *formatRun) readFill(c *cli.Context) (err error) {
 
 // gather reads the source, and holds it against what the format can hold.
 func (r *formatRun) gather() error {
-	o, err := r.a.sourceOptions(r.fill.in)
+	o, err := r.a.sourceOptions(r.fill.in, r.place)
 	if err != nil {
 		return err
 	}

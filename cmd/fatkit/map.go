@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -173,7 +174,7 @@ func (m *mapRun) pictures(ctx context.Context) error {
 		return err
 	}
 	if m.svg != "" {
-		if err := writeNew(m.svg, p.svg()); err != nil {
+		if err := m.write(m.svg, p.svg()); err != nil {
 			return err
 		}
 	}
@@ -182,16 +183,39 @@ func (m *mapRun) pictures(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return writeNew(m.png, b)
+		return m.write(m.png, b)
 	}
 	return nil
 }
 
-// writeNew writes a whole file, in the place of one that is there.
-func writeNew(name string, b []byte) error {
+// write puts a picture into the file name, in the place of one that is there. The
+// image is none of those, and what is no regular file is written to.
+func (m *mapRun) write(name string, b []byte) error {
+	fi, err := os.Stat(name)
+	switch image, e := os.Stat(m.r.path); {
+	case err != nil:
+	case e == nil && os.SameFile(image, fi):
+		return usagef("%s: that is the image itself", name)
+	case fi.IsDir():
+		return usagef("%s is a directory", name)
+	case !fi.Mode().IsRegular():
+		return os.WriteFile(name, b, 0o666)
+	default:
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	}
 	temp := name + tempSuffix
-	if err := os.WriteFile(temp, b, 0o666); err != nil {
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(temp, name)
+	}
+	if err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	return os.Rename(temp, name)
+	return nil
 }

@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -20,6 +21,13 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	slot, ok := f.slots.Room(set.slots())
 	if !ok {
 		return 0, fmt.Errorf("%w: %s is full: a directory has at most %d bytes", vol.ErrRequest, f.path, maxDirBytes)
+	}
+	err = f.slots.Growing(slot, set.slots(), func(s []byte) bool { return entry(s).inUse() })
+	switch {
+	case errors.Is(err, vol.ErrBehindEnd):
+		return 0, damaged(f.path, "%w", err)
+	case err != nil:
+		return 0, err
 	}
 	copy(f.slots.Run(slot, set.slots()), set)
 	f.slots.Mark(slot, set.slots())

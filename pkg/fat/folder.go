@@ -56,7 +56,7 @@ func newFolders(d dev.Device, g *Geometry, t *table, now stamp, cp codepage) (*f
 
 // damaged is vol.ErrDamaged with what and where.
 func damaged(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s; run check first", vol.ErrDamaged, path, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s: %w; run check first", vol.ErrDamaged, path, fmt.Errorf(format, args...))
 }
 
 // load reads the directory that starts in cluster start into f.

@@ -2,6 +2,7 @@ package fat
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -46,7 +47,11 @@ func (f *folder) room(n int) (slot int, err error) {
 	case !ok:
 		return 0, vol.Refusef("%s is full: a directory has at most %d entries", f.path, f.slots.Limit())
 	}
-	return slot, nil
+	err = f.slots.Growing(slot, n, func(s []byte) bool { e := dirEntry(s); return !e.isEnd() && !e.isFree() })
+	if errors.Is(err, vol.ErrBehindEnd) {
+		return 0, damaged(f.path, "%w", err)
+	}
+	return slot, err
 }
 
 // create adds an entry for name, which is not there yet, with its long name

@@ -23,6 +23,7 @@ const pourBlock = 1 << 20
 // durable when Pour returns, before the metadata that leads there can be.
 //
 // A file that became shorter, or cannot be read, ends it with the file's name.
+// What was a hole of raw is one again then.
 func Pour(ctx context.Context, d, raw dev.Device, r *PutRequest, res *PutResult, done func(n int64)) error {
 	p := &pour{d: d, raw: raw, r: r, res: res, done: done, full: make(chan *block, 2), empty: make(chan *block, 3)}
 	for range cap(p.empty) {
@@ -34,10 +35,14 @@ func Pour(ctx context.Context, d, raw dev.Device, r *PutRequest, res *PutResult,
 		return p.read(ctx)
 	})
 	eg.Go(func() error { return p.write(ctx) })
-	if err := eg.Wait(); err != nil {
-		return err
+	err := eg.Wait()
+	if err == nil {
+		err = raw.Sync()
 	}
-	return raw.Sync()
+	if err != nil {
+		p.holes.giveBack(raw)
+	}
+	return err
 }
 
 // pour is one call of Pour: one goroutine reads the sources into blocks, one
@@ -49,6 +54,7 @@ type pour struct {
 	done        func(int64)
 	full, empty chan *block
 	cur         *block
+	holes       pouredHoles // the writer's
 }
 
 // block is what is written at once: bytes, or zeros where data is empty.
@@ -263,6 +269,9 @@ func (p *pour) write(ctx context.Context) error {
 func (p *pour) store(b *block) error {
 	if b.zero > 0 {
 		return zeroFresh(p.d, p.raw, dev.Range{Off: b.off, Len: b.zero})
+	}
+	if !dev.AllZero(b.data) {
+		p.holes.note(p.raw, dev.Range{Off: b.off, Len: int64(len(b.data))})
 	}
 	return WriteFresh(p.d, p.raw, b.data, b.off)
 }

@@ -32,6 +32,8 @@ func (p *PutNames) Name(e *Entry, name string, taken func(string) string) (strin
 	switch {
 	case other == "":
 		return fit, nil
+	case !p.Rename && path.Base(other) == path.Base(e.Name()):
+		return "", EntryError(e, "%s has the same name there; --rename changes one of them", other)
 	case !p.Rename:
 		return "", EntryError(e, "%s has the same name there, as upper and lower case do not count; --rename changes one of them", other)
 	}

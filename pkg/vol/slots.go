@@ -32,6 +32,7 @@ type Slots struct {
 	limit int
 	gaps  [longestGap + 1][]gap // free slots by length, see Room
 	dirty []bool                // by block
+	old   tailView
 }
 
 // gap is a run of free slots.
@@ -44,6 +45,7 @@ func NewSlots(limit int) *Slots { return &Slots{limit: limit} }
 // most limit.
 func ReadSlots(d dev.Device, ranges []dev.Range, limit int) (*Slots, error) {
 	s := NewSlots(limit)
+	defer func() { s.old = tailView{d: d, at: ranges, end: s.end, seen: s.end} }()
 	for _, r := range ranges {
 		for !r.Empty() && len(s.b) < limit*SlotLen {
 			n := min(r.Len, slotRead)

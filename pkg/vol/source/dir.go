@@ -38,6 +38,9 @@ func Files(ctx context.Context, paths []string, o Options) (*Source, error) {
 		if err != nil {
 			return nil, err
 		}
+		if w.o.isImage(fi) {
+			return nil, itself(p)
+		}
 		if err := w.add(p, filepath.Base(filepath.Clean(p)), fi); err != nil {
 			return nil, err
 		}
@@ -54,6 +57,7 @@ type dirWalk struct {
 	o      Options
 	es     []vol.Entry
 	seen   []seen
+	left   []string      // names of the image
 	inodes map[inode]int // files with several names, by entry
 	above  []inode       // the directories that are gone through now
 }
@@ -68,7 +72,7 @@ type seen struct {
 func (w *dirWalk) source() *Source {
 	es, from := arrange(w.es)
 	was := w.seen
-	return &Source{Entries: es, open: func(i int) (vol.Contents, error) {
+	return &Source{Entries: es, Left: w.left, open: func(i int) (vol.Contents, error) {
 		return openHost(was[from(i)])
 	}}
 }
@@ -156,6 +160,10 @@ func (w *dirWalk) addDir(e *vol.Entry, id inode) error {
 		fi, err := w.stat(host)
 		if err != nil {
 			return err
+		}
+		if w.o.isImage(fi) {
+			w.left = append(w.left, host)
+			continue
 		}
 		name := k.Name()
 		if e.Path != "" {

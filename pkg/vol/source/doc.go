@@ -10,6 +10,9 @@ package source
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +31,9 @@ type Options struct {
 	Seconds bool
 	// Follow puts in the place of a symbolic link what it leads to.
 	Follow bool
+	// Image is the image that is filled, if it is a file that is there. It is left
+	// out where it is met in a directory, and cannot be the source itself.
+	Image fs.FileInfo
 	// Most is how many bytes an archive that is compressed, or comes from a pipe,
 	// may have; 0 is 1 TiB.
 	Most int64
@@ -45,8 +51,10 @@ type Source struct {
 	// Entries are the caller's to change, and to keep only some of: Open goes by
 	// the index that an entry had at first.
 	Entries []vol.Entry
-	open    func(i int) (vol.Contents, error)
-	close   func() error
+	// Left are the names of the image itself on the host, which were left out.
+	Left  []string
+	open  func(i int) (vol.Contents, error)
+	close func() error
 }
 
 // Open opens the contents of the file that was Entries[i].
@@ -60,6 +68,14 @@ func (s *Source) Close() error {
 		return nil
 	}
 	return s.close()
+}
+
+// isImage tells whether a host file is the image that is filled.
+func (o *Options) isImage(fi fs.FileInfo) bool { return o.Image != nil && os.SameFile(o.Image, fi) }
+
+// itself is the error that the source at path is the image.
+func itself(path string) error {
+	return fmt.Errorf("%w: %s: that is the image itself", vol.ErrRequest, path)
 }
 
 // ErrChanged says that a file is not any more what it was when it was listed.

@@ -22,7 +22,7 @@ import (
 // formats are those of archive/tar: ustar, PAX and GNU, with sparse files. Names
 // that are absolute, lead out of the archive, or are there twice are refused.
 func Tar(ctx context.Context, name string, r io.Reader, o Options) (*Source, error) {
-	a, err := openArchive(ctx, name, r, o.most())
+	a, err := openArchive(ctx, name, r, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func (f plainFile) Size() int64 { return f.size }
 
 // openArchive opens an archive so that its parts can be read in any order: the
 // file itself, or what is unpacked from it.
-func openArchive(ctx context.Context, name string, r io.Reader, most int64) (archive, error) {
+func openArchive(ctx context.Context, name string, r io.Reader, o *Options) (archive, error) {
 	if name == "-" {
-		return unpacked(ctx, "standard input", r, most)
+		return unpacked(ctx, "standard input", r, o.most())
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -67,11 +67,14 @@ func openArchive(ctx context.Context, name string, r io.Reader, most int64) (arc
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	if o.isImage(fi) {
+		return nil, errors.Join(itself(name), f.Close())
+	}
 	head := make([]byte, 6)
 	if n, err := f.ReadAt(head, 0); fi.Mode().IsRegular() && (err == nil || errors.Is(err, io.EOF)) && packed.Kind(head[:n]) == "" {
 		return plainFile{f, fi.Size()}, nil
 	}
-	a, err := unpacked(ctx, name, f, most)
+	a, err := unpacked(ctx, name, f, o.most())
 	return a, errors.Join(err, f.Close())
 }
 
