@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -134,7 +133,7 @@ func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error)
 		if err != nil {
 			return 0, vol.EntryError(e, "%w", err)
 		}
-		slots[strings.TrimPrefix(path.Dir(e.Path), ".")] += 2 + int64(need(len(units)))
+		slots[vol.Parent(e.Path)] += 2 + int64(need(len(units)))
 		if e.Kind == vol.KindDir {
 			slots[e.Path] += 0 // it takes a cluster also where it is empty
 		} else if clusters += vol.DivUp(e.Size, cs); clusters > maxClusters {

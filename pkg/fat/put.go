@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/space"
@@ -154,7 +153,7 @@ func need(p *vol.Plan, o vol.ReadOptions, entries []vol.Entry) (uint64, error) {
 		if _, _, short := cp.fits(units); !short {
 			n += vol.DivUp(int64(len(units)), ldirChars)
 		}
-		slots[strings.TrimPrefix(path.Dir(e.Path), ".")] += n
+		slots[vol.Parent(e.Path)] += n
 		if e.Kind == vol.KindDir {
 			slots[e.Path] += 2
 		} else {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -68,7 +67,7 @@ func need(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
 		if e.Path == "" {
 			continue
 		}
-		if parent := strings.TrimPrefix(path.Dir(e.Path), "."); parent != last {
+		if parent := vol.Parent(e.Path); parent != last {
 			last = parent
 			if dir = c.dirs[parent]; dir == nil { // made on the way
 				dir = &estimatedDir{slots: 2}

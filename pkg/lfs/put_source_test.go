@@ -190,7 +190,7 @@ func (s *sourceOf) differences(t testing.TB, d dev.Device) (list []string) {
 		if e.Path == "" {
 			continue
 		}
-		dir := all[strings.TrimPrefix(path.Dir(e.Path), ".")]
+		dir := all[vol.Parent(e.Path)]
 		if l, err := tr.Lookup(dir, path.Base(e.Path)); err != nil || l.ID != n.ID {
 			say("%q is not found: %v", e.Path, err)
 		}

@@ -27,3 +27,11 @@ func SplitPath(path string) ([]string, error) {
 
 // JoinPath is the path of name in the directory dir.
 func JoinPath(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
+
+// Parent is the directory that the path of an Entry is in; "" for the root.
+func Parent(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		return path[:i]
+	}
+	return ""
+}

@@ -195,7 +195,7 @@ func complete(es []vol.Entry, when time.Time) ([]vol.Entry, error) {
 		at[e.Path] = i
 	}
 	for i := range len(es) {
-		for dir := parent(es[i].Path); ; dir = parent(dir) {
+		for dir := vol.Parent(es[i].Path); ; dir = vol.Parent(dir) {
 			k, ok := at[dir]
 			if ok && es[k].Kind != vol.KindDir {
 				return nil, vol.EntryError(&es[i], "%s is not a directory", es[k].Path)
@@ -214,12 +214,4 @@ func complete(es []vol.Entry, when time.Time) ([]vol.Entry, error) {
 		}
 	}
 	return es, nil
-}
-
-// parent is the directory that p is in; "" for the root.
-func parent(p string) string {
-	if i := strings.LastIndexByte(p, '/'); i >= 0 {
-		return p[:i]
-	}
-	return ""
 }

@@ -304,7 +304,7 @@ func (t *tarList) behind(e *vol.Entry) (int, error) {
 		if path.IsAbs(e.Link) {
 			return 0, errors.New("it leads out of the archive")
 		}
-		target := path.Join(parent(e.Path), e.Link)
+		target := path.Join(vol.Parent(e.Path), e.Link)
 		if strings.HasPrefix(target, "../") {
 			return 0, errors.New("it leads out of the archive")
 		}

@@ -151,6 +151,12 @@ func (v volume) sample(cluster int64) *content {
 	}
 	c.entry("dir", vol.KindDir)
 	c.entry("dir/empty directory", vol.KindDir)
+	// So many that a cluster does not hold them: they count for the right one.
+	c.entry(".hidden directory", vol.KindDir)
+	c.entry("hidden directory", vol.KindDir)
+	for i := range 40 {
+		c.file(fmt.Sprintf(".hidden directory/a file with a long name %d", i), nil)
+	}
 	for i, n := range []int64{0, 1, cluster - 1, cluster, cluster + 1, 3*cluster + 7} {
 		c.file(fmt.Sprintf("dir/size %d.bin", i), random(n))
 	}
