@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -231,7 +232,7 @@ func TestCompatInvariant(t *testing.T) {
 func asTools(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("no symbolic links")
+		needs.Lacks(t, "symbolic links that anybody may make")
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 // TestMain lets the scripts run this very program as "fatkit", and what calls other
@@ -96,9 +98,9 @@ func cmdPeer(ts *testscript.TestScript, neg bool, args []string) {
 	switch {
 	case path != "":
 		ts.Check(ts.Exec(path, args[1:]...))
-	case os.Getenv("FATKIT_PEERS") == "required":
-		ts.Fatalf("PEER MISSING: %s is not installed, and FATKIT_PEERS=required", args[0])
+	case needs.IsRequired():
+		ts.Fatalf("HOST LACKS IT: %s is not installed, and FATKIT_PEERS=required", args[0])
 	default:
-		ts.Logf("PEER MISSING: %s is not installed: NOT COMPARED with it", args[0])
+		ts.Logf("HOST LACKS IT, NOT TESTED: %s is not installed: NOT COMPARED with it", args[0])
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 func TestUndoTakesAKeptRunBack(t *testing.T) {
@@ -107,7 +108,7 @@ func TestOddUndoLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("nowhere", f.image+undoSuffix); err != nil {
-		t.Skip(err) // on Windows it takes a privilege
+		needs.Lacks(t, "symbolic links: %v", err) // on Windows they take a privilege
 	}
 	f.run("prealloc", "--create", "-l", "1K", "IMAGE", "a").want(t, 4, "no regular file")
 	if !bytes.Equal(before, f.read()) {

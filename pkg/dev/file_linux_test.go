@@ -5,18 +5,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 func TestOpenFileDoesNotWaitForFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(path, 0o644); err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+		needs.Lacks(t, "%v", err)
 	}
 	done := make(chan error, 2)
 	go func() {
@@ -39,7 +42,7 @@ func TestOpenFileDoesNotWaitForFIFO(t *testing.T) {
 func TestAdoptLooksAgain(t *testing.T) {
 	f, err := os.Open(os.DevNull)
 	if err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+		needs.Lacks(t, "%v", err)
 	}
 	defer f.Close()
 	if _, err := adopt(f, "image", OpenOptions{}); !errors.Is(err, ErrNotImage) {
@@ -51,7 +54,7 @@ func TestAdoptLooksAgain(t *testing.T) {
 func TestNoSpace(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+		needs.Lacks(t, "%v", err)
 	}
 	defer full.Close()
 	f := &File{f: full, path: "image", size: 1 << 20}
@@ -81,7 +84,7 @@ func TestLockOfOthers(t *testing.T) {
 	}
 	lk := unix.Flock_t{Type: unix.F_RDLCK, Whence: io.SeekStart, Start: 100, Len: 1} // as qemu does
 	if err := unix.FcntlFlock(vm.Fd(), unix.F_OFD_SETLK, &lk); err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+		needs.Lacks(t, "%v", err)
 	}
 	_, err = OpenFile(path, OpenOptions{Write: true})
 	wantError(t, err, "open", ErrInUse)
@@ -125,21 +128,21 @@ func loopDevice(t *testing.T, size int64) (device, image string) {
 	}
 	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: no loop devices: %v", err)
+		needs.Lacks(t, "no loop devices: %v", err)
 	}
 	defer ctl.Close()
 	n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
 	if err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: no loop device: %v", err)
+		needs.Lacks(t, "no loop device: %v", err)
 	}
 	device = "/dev/loop" + strconv.Itoa(n)
 	loop, err := os.OpenFile(device, os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: no loop device: %v", err)
+		needs.Lacks(t, "no loop device: %v", err)
 	}
 	if err := unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_SET_FD, int(back.Fd())); err != nil {
 		loop.Close()
-		t.Skipf("HOST LACKS IT, NOT TESTED: no loop device: %v", err)
+		needs.Lacks(t, "no loop device: %v", err)
 	}
 	t.Cleanup(func() {
 		unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_CLR_FD, 0)
@@ -198,4 +201,28 @@ func TestLoopDevice(t *testing.T) {
 	if f.Allocated() != size || f.NextData(5) != (Range{5, size - 5}) {
 		t.Errorf("allocated %d, data %v", f.Allocated(), f.NextData(5))
 	}
+}
+
+// unprivileged runs fn as a user who may not do everything with files, also where
+// the tests are run by one who may.
+func unprivileged(t *testing.T, fn func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		fn()
+		return
+	}
+	const nobody = 65534
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The thread is another user's from now on, and ends with this function,
+		// because it is not unlocked.
+		runtime.LockOSThread()
+		if err := unix.Setfsuid(nobody); err != nil {
+			t.Errorf("setfsuid: %v", err)
+			return
+		}
+		fn()
+	}()
+	<-done
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 // imageFile makes a file that holds content.
@@ -61,7 +63,7 @@ func TestOpenFileRefuses(t *testing.T) {
 	sock := filepath.Join(dir, "sock")
 	l, err := net.Listen("unix", sock)
 	if err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+		needs.Lacks(t, "%v", err)
 	}
 	defer l.Close()
 	if err := os.WriteFile(filepath.Join(dir, "empty"), nil, 0o644); err != nil {
@@ -88,22 +90,28 @@ func TestOpenFileRefuses(t *testing.T) {
 	}
 }
 
+// What a user may not write is an error that says so, and can still be read.
 func TestOpenFilePermission(t *testing.T) {
-	path := imageFile(t, make([]byte, 512))
-	if err := os.Chmod(path, 0o444); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenFile(path, OpenOptions{Write: true})
-	if err == nil {
-		f.Close()
-		t.Skip("the user may do anything")
-	}
-	wantError(t, err, "open", fs.ErrPermission)
-	f, err = OpenFile(path, OpenOptions{})
+	dir, err := os.MkdirTemp("", "fatkit-permission")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Close()
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "card.img")
+	// Another user must come to the file, and may read it.
+	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(path, make([]byte, 512), 0o444)); err != nil {
+		t.Fatal(err)
+	}
+	unprivileged(t, func() {
+		_, err := OpenFile(path, OpenOptions{Write: true})
+		wantError(t, err, "open", fs.ErrPermission)
+		f, err := OpenFile(path, OpenOptions{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		f.Close()
+	})
 }
 
 func TestCreate(t *testing.T) {
@@ -202,7 +210,7 @@ func TestShortRead(t *testing.T) {
 	}
 	defer f.Close()
 	if err := os.Truncate(path, 1000); err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+		needs.Lacks(t, "%v", err)
 	}
 	n, err := f.ReadAt(make([]byte, 1024), 512)
 	e := wantError(t, err, "read", io.ErrUnexpectedEOF)

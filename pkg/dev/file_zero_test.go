@@ -3,6 +3,8 @@ package dev
 import (
 	"bytes"
 	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 // filled makes an image of size bytes without a hole.
@@ -66,13 +68,13 @@ func TestZeroPunches(t *testing.T) {
 	const size = 8 << 20
 	f := filledImage(t, size)
 	if !f.Limits().Holes {
-		t.Skip("HOST LACKS IT, NOT TESTED: no holes here")
+		needs.Lacks(t, "no holes here")
 	}
 	if err := f.Zero(Range{Off: 1 << 20, Len: 4 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	if !f.Limits().Holes {
-		t.Skip("HOST LACKS IT, NOT TESTED: the file system cannot punch")
+		needs.Lacks(t, "the file system cannot punch")
 	}
 	if got := f.Allocated(); got > 5<<20 {
 		t.Errorf("%d bytes allocated after punching 4 of 8 MiB", got)

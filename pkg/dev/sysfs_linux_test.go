@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 // fakeHost is a host with the disk sda (8:0) with partitions sda1 and sda2
@@ -38,7 +40,7 @@ func fakeHost(t *testing.T, files map[string]string) host {
 		}
 		link := filepath.Join(h.sys, "dev/block", d.number)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink(dir, link)); err != nil {
-			t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+			needs.Lacks(t, "%v", err)
 		}
 	}
 	for name, content := range files {
@@ -145,7 +147,7 @@ func TestCheckLoops(t *testing.T) {
 	image, other := imageFile(t, make([]byte, 512)), imageFile(t, make([]byte, 512))
 	linked := filepath.Join(t.TempDir(), "link")
 	if err := os.Link(image, linked); err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: %v", err)
+		needs.Lacks(t, "%v", err)
 	}
 	h := fakeHost(t, map[string]string{
 		"block/loop0/loop/backing_file":  filepath.Join(t.TempDir(), "gone") + " (deleted)\n",

@@ -123,11 +123,11 @@ func TestOddities(t *testing.T) {
 	for _, kind := range strings.Fields(allKinds) {
 		l := newLab(t, kind)
 		for name, do := range oddities() {
+			if name == "longest name" && kind == "512" {
+				continue // it is longer than the directory
+			}
 			t.Run(name+" "+kind, func(t *testing.T) {
 				l := l.clone(t)
-				if name == "longest name" && kind == "512" {
-					t.Skip("there is no room for it")
-				}
 				do(l)
 				if l.get(112) != 0xFF {
 					l.count()

@@ -79,11 +79,11 @@ func countFree(used []bool) (f freeSpace) {
 func TestLoadBitmap(t *testing.T) {
 	for _, clusters := range []uint32{1, 7, 8, 63, 64, 65, 4095, 4096, 70_001, 1 << 20, 3_000_017} {
 		for _, runs := range []int{1, 3, 20} {
+			if clusters < 4096 && runs > 1 {
+				continue // the bitmap is in one cluster
+			}
 			for _, at := range []int64{0, 512, 3} {
 				t.Run(fmt.Sprint(clusters, runs, at), func(t *testing.T) {
-					if clusters < 4096 && runs > 1 {
-						t.Skip("one cluster")
-					}
 					size := max(clusters, 4096)
 					b, want := scattered(t, size, runs, uint64(clusters)*31+uint64(runs), at)
 					b.g.Clusters = clusters

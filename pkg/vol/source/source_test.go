@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -92,7 +94,7 @@ func lines(t *testing.T, s *Source) (out []string) {
 // every way, are the same source.
 func TestTarIsItsDirectory(t *testing.T) {
 	if _, err := exec.LookPath("tar"); err != nil {
-		t.Skip("PEER MISSING, NOT TESTED: tar")
+		needs.Lacks(t, "tar is not installed: NOT COMPARED with it")
 	}
 	root := tree(t)
 	ctx := context.Background()
@@ -207,16 +209,8 @@ func TestTruncatedArchive(t *testing.T) {
 }
 
 func TestTruncatedStream(t *testing.T) {
-	if _, err := exec.LookPath("gzip"); err != nil {
-		t.Skip("PEER MISSING, NOT TESTED: gzip")
-	}
-	cmd := exec.Command("gzip")
-	cmd.Stdin = bytes.NewReader(archiveOf(t, file("a", strings.Repeat("x", 30000))))
-	z, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Tar(context.Background(), "-", bytes.NewReader(z[:len(z)-9]), Options{})
+	z := devtest.Pack(t, "gzip", archiveOf(t, file("a", strings.Repeat("x", 30000))))
+	_, err := Tar(context.Background(), "-", bytes.NewReader(z[:len(z)-9]), Options{})
 	if !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "gzip") {
 		t.Error(err)
 	}

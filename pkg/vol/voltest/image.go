@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -21,7 +22,7 @@ func SparseFile(t testing.TB, size int64) string {
 		t.Fatal(err)
 	}
 	if err := f.Truncate(size); err != nil {
-		t.Skipf("HOST LACKS IT, NOT TESTED: no file of %s: %v", vol.SizeText(size), err)
+		needs.Lacks(t, "no file of %s: %v", vol.SizeText(size), err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)

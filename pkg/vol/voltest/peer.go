@@ -3,11 +3,11 @@
 package voltest
 
 import (
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 // Peer is the path of another implementation that a test holds ours against:
@@ -26,17 +26,8 @@ func Peer(t testing.TB, name string, others ...string) string {
 			return path
 		}
 	}
-	missing(t, fmt.Sprintf("none of %q is installed", names))
+	needs.Lacks(t, "none of %q is installed: NOT COMPARED with it", names)
 	return ""
-}
-
-// missing ends a test for which there is nothing to compare with.
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("FATKIT_PEERS") == "required" {
-		t.Fatalf("PEER MISSING: %s, and FATKIT_PEERS=required", what)
-	}
-	t.Skipf("PEER MISSING: %s: NOT COMPARED with it", what)
 }
 
 func findPeer(name string) (string, bool) {
@@ -56,6 +47,6 @@ func findPeer(name string) (string, bool) {
 func PeerModule(t testing.TB, interpreter, name string, args ...string) {
 	t.Helper()
 	if err := exec.Command(interpreter, args...).Run(); err != nil {
-		missing(t, name+" is not installed")
+		needs.Lacks(t, "%s is not installed: NOT COMPARED with it", name)
 	}
 }

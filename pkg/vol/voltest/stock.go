@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 // Limits of a run in a stock kernel. An emulated machine is slow, and one of
@@ -75,7 +77,7 @@ func StockKernels(t testing.TB) []StockKernel {
 		ks = append(ks, StockKernel{filepath.Join(cache, release), release})
 	}
 	if len(ks) == 0 {
-		missing(t, fmt.Sprintf("no stock kernel, as .ci/kernel fetches them, is in %s: %v", cache, err))
+		needs.Lacks(t, "no stock kernel, as .ci/kernel fetches them, is in %s: %v", cache, err)
 	}
 	return ks
 }
@@ -223,7 +225,7 @@ func staticBusybox(t testing.TB) string {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			missing(t, path+" is not the one of busybox-static")
+			needs.Lacks(t, "%s is not the one of busybox-static", path)
 		}
 	}
 	return path
