@@ -228,7 +228,7 @@ func (p *filling) folderOf(name string, e *vol.Entry) (*folder, error) {
 		name = ""
 	}
 	if nid, ok := p.dirs[name]; ok {
-		return p.enter(vol.JoinPath("/", name), nid)
+		return p.enter("/"+name, nid)
 	}
 	parent, err := p.folderOf(path.Dir(name), e)
 	if err != nil {

@@ -25,8 +25,16 @@ func SplitPath(path string) ([]string, error) {
 	return parts, nil
 }
 
-// JoinPath is the path of name in the directory dir.
-func JoinPath(dir, name string) string { return strings.TrimSuffix(dir, "/") + "/" + name }
+// JoinPath is the path of what is called name in the directory dir. On a damaged
+// volume a name may have a "/" in it, or a zero byte: such a path would be that of
+// something else, or lead out of the directory that files are copied to. They stand
+// in the path as \x2f and \x00.
+func JoinPath(dir, name string) string {
+	if strings.ContainsAny(name, "/\x00") {
+		name = strings.NewReplacer("/", `\x2f`, "\x00", `\x00`).Replace(name)
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
 
 // Parent is the directory that the path of an Entry is in; "" for the root.
 func Parent(path string) string {

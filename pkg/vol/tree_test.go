@@ -1,0 +1,134 @@
+package vol
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// graph is a Tree of names alone: what is in each directory, by its path; a name
+// with "=" behind it is the directory of that path again, as on a damaged volume.
+type graph map[string][]string
+
+func (graph) Info() Info                                       { return Info{} }
+func (graph) Details(*Node) error                              { return nil }
+func (graph) Mappings(*Node) ([]Mapping, error)                { return nil, nil }
+func (graph) Contents(*Node) (io.ReaderAt, error)              { return nil, nil }
+func (graph) Uses(context.Context, func(UseRange) error) error { return nil }
+func (graph) Fold(name string) string                          { return strings.ToUpper(name) }
+func (g graph) Root() (*Node, error)                           { return g.node("/", "/"), nil }
+func (g graph) List(_ context.Context, d *Node, fn func(*Node) error) error {
+	for _, name := range g[d.Own.(string)] {
+		own, as, again := strings.Cut(name, "=")
+		if !again {
+			as = JoinPath(d.Own.(string), own)
+		}
+		if err := fn(g.node(JoinPath(d.Path, own), as)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g graph) Lookup(d *Node, name string) (found *Node, err error) {
+	err = g.List(context.Background(), d, func(n *Node) error {
+		if strings.EqualFold(n.Path[strings.LastIndexByte(n.Path, '/')+1:], name) {
+			found = n
+		}
+		return nil
+	})
+	if found == nil {
+		return nil, fs.ErrNotExist
+	}
+	return found, err
+}
+
+// node is what has the contents of the path as.
+func (g graph) node(path, as string) *Node {
+	n := &Node{Path: path, Own: as}
+	n.Kind = KindFile
+	if _, dir := g[as]; dir {
+		n.Kind = KindDir
+		for i, c := range as {
+			n.ID += uint64(c) << (8 * (i % 7)) // paths of tests are short
+		}
+	}
+	return n
+}
+
+func walked(t *testing.T, g graph, fn func(*Node, error) error) (paths []string, err error) {
+	t.Helper()
+	root, _ := g.Root()
+	err = Walk(context.Background(), g, root, func(n *Node, err error) error {
+		if err == nil {
+			paths = append(paths, n.Path)
+		}
+		return fn(n, err)
+	})
+	return paths, err
+}
+
+// A walk goes through directories in order of name, once each: one that is its own
+// child, or in two places, is told as damage, and the rest goes on.
+func TestWalk(t *testing.T) {
+	g := graph{"/": {"b", "a", "loop=/", "z"}, "/a": {"x", "twice=/z"}, "/z": {"y"}}
+	var told []string
+	paths, err := walked(t, g, func(n *Node, err error) error {
+		if err != nil {
+			told = append(told, n.Path)
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: %v", n.Path, err)
+			}
+		}
+		return nil
+	})
+	if want := []string{"/", "/a", "/a/twice", "/a/twice/y", "/a/x", "/b", "/loop", "/z"}; err != nil || !slices.Equal(paths, want) {
+		t.Errorf("walked %v, %v, want %v", paths, err, want)
+	}
+	if want := []string{"/loop", "/z"}; !slices.Equal(told, want) {
+		t.Errorf("told of %v, want %v", told, want)
+	}
+	_, err = walked(t, g, func(_ *Node, err error) error { return err })
+	if !errors.Is(err, ErrDamaged) {
+		t.Errorf("a walk that passes errors on ends with %v", err)
+	}
+}
+
+func TestWalkSkips(t *testing.T) {
+	g := graph{"/": {"a", "b"}, "/a": {"x"}, "/b": {"y"}}
+	paths, err := walked(t, g, func(n *Node, err error) error {
+		if n.Path == "/a" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if want := []string{"/", "/a", "/b", "/b/y"}; err != nil || !slices.Equal(paths, want) {
+		t.Errorf("walked %v, %v, want %v", paths, err, want)
+	}
+}
+
+func TestGlob(t *testing.T) {
+	g := graph{"/": {"DCIM", "a.txt", "b.txt", "c.bin"}, "/DCIM": {"one.jpg", "two.JPG", "three.png"}}
+	for pattern, want := range map[string][]string{
+		"*.txt": {"/a.txt", "/b.txt"}, "dcim/*.jpg": {"/DCIM/one.jpg", "/DCIM/two.JPG"}, "?CIM/one*": {"/DCIM/one.jpg"},
+		"DCIM": {"/DCIM"}, "::/c.BIN": {"/c.bin"}, "[ab].txt": {"/a.txt", "/b.txt"},
+	} {
+		nodes, err := Glob(context.Background(), g, pattern)
+		var got []string
+		for _, n := range nodes {
+			got = append(got, n.Path)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", pattern, got, err, want)
+		}
+	}
+	for pattern, want := range map[string]error{"*.zip": fs.ErrNotExist, "a.txt/x": ErrRequest, "none": fs.ErrNotExist, "[": ErrUsage, "../a.txt": ErrRequest} {
+		if _, err := Glob(context.Background(), g, pattern); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", pattern, err, want)
+		}
+	}
+}
