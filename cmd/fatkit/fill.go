@@ -28,10 +28,11 @@ func (a *app) adaptTo(src *source.Source, h vol.Holds, f inFlags) (*filling, err
 	l := &filling{a: a, src: src, lost: map[string]bool{}, entries: src.Entries[:0], from: make([]int, 0, len(src.Entries))}
 	at := make([]int, len(src.Entries)) // where each went
 	for i := range src.Entries {
-		e := src.Entries[i]
-		at[i] = len(l.entries)
-		keep, err := l.adapt(&e, h, f)
-		if err != nil {
+		e, from, keep := src.Entries[i], i, true
+		var err error
+		if e.Same >= 0 {
+			from, keep = l.again(&e, at[e.Same], from, h.HardLinks)
+		} else if keep, err = l.adapt(&e, h, f); err != nil {
 			return nil, err
 		}
 		if !keep {
@@ -39,18 +40,27 @@ func (a *app) adaptTo(src *source.Source, h vol.Holds, f inFlags) (*filling, err
 			at[i] = -1
 			continue
 		}
-		from := i
-		if e.Same >= 0 {
-			switch first := e.Same; {
-			case !h.HardLinks:
-				from, e.Same = l.from[at[first]], -1
-			default:
-				e.Same = at[first]
-			}
-		}
+		at[i] = len(l.entries)
 		l.entries, l.from = append(l.entries, e), append(l.from, from)
 	}
 	return l, nil
+}
+
+// again makes e another name of the entry that went to first; where there is no such
+// thing it becomes a file of its own with the same contents. What was left out, -1, is
+// left out under every name. from is which of the source's has the contents.
+func (l *filling) again(e *vol.Entry, first, own int, hardLinks bool) (from int, keep bool) {
+	if first < 0 {
+		return own, false
+	}
+	if hardLinks {
+		e.Same = first
+		return own, true
+	}
+	path, origin := e.Path, e.Origin
+	*e = l.entries[first]
+	e.Path, e.Origin = path, origin
+	return l.from[first], true
 }
 
 // adapt changes one entry to what there is a place for, and tells whether it is

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest"
 )
 
 // tornContents are ones that cannot be read from byte end on.
@@ -91,5 +92,21 @@ func TestPouredHoles(t *testing.T) {
 	}
 	if len(h) != 2 || h[0].Off != 0 || h[0].End() > 4<<20 || h[1].Off <= 4<<20 || h[1].End() != 8<<20 {
 		t.Errorf("holes %v", h)
+	}
+}
+
+// What was poured is durable when Pour returns: the metadata that leads there may be
+// committed without a log, which syncs nothing before.
+func TestPourSyncs(t *testing.T) {
+	raw := devtest.NewTrace(dev.NewMem(1 << 20))
+	r := &PutRequest{Entries: []Entry{{Path: "a", Same: -1}}, Open: func(int) (Contents, error) { return tornContents{5000}, nil }}
+	r.Entries[0].Kind, r.Entries[0].Size = KindFile, 5000
+	res := &PutResult{Files: [][]Place{{{At: dev.Range{Off: 4096, Len: 8192}}}}}
+	if err := Pour(context.Background(), dev.Begin(raw), raw, r, res, func(int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	ops := raw.Ops(devtest.Write, devtest.Zero, devtest.Sync)
+	if n := len(ops); n < 2 || ops[n-1].Kind != devtest.Sync {
+		t.Errorf("operations %v, want a sync at the end", ops)
 	}
 }
