@@ -28,7 +28,8 @@ func (a *app) adaptTo(src *source.Source, h vol.Holds, f inFlags) (*filling, err
 	l := &filling{a: a, src: src, lost: map[string]bool{}, entries: src.Entries[:0], from: make([]int, 0, len(src.Entries))}
 	at := make([]int, len(src.Entries)) // where each went
 	for i := range src.Entries {
-		e, from, keep := src.Entries[i], i, true
+		e, from := src.Entries[i], i
+		var keep bool
 		var err error
 		if e.Same >= 0 {
 			from, keep = l.again(&e, at[e.Same], from, h.HardLinks)
