@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -19,34 +18,22 @@ type filling struct {
 
 var _ vol.Filler = (*volume)(nil)
 
-// Put stages all entries of r, or fails. The clusters of files are where the
-// result says, and have what free clusters have until vol.Pour fills them.
-//
-// After an error nothing that was staged may be committed.
+// Put is vol.Filler.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
 	c, err := v.begin()
 	if err != nil {
 		return nil, err
 	}
 	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
-	names := vol.PutNames{Rename: r.Rename, Most: maxName, Encode: func(name string) error {
-		_, err := encodeName(name)
-		return err
-	}}
-	res, err := vol.PutEntries(ctx, r, p, "exFAT", names)
-	if err != nil {
-		return nil, err
+	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "exFAT", Most: maxName, Encode: encodeName})
+}
+
+// Places is vol.PutFolders.
+func (p *filling) Places(i int) []vol.Place {
+	if g := p.files[i]; g != nil {
+		return p.v.g.locator().Places(g.add)
 	}
-	if err := c.run(ctx, vol.Placement{}); err != nil {
-		return nil, err
-	}
-	for i, g := range p.files {
-		if g != nil {
-			res.Files[i] = v.g.locator().Places(g.add)
-		}
-	}
-	res.ClustersAllocated = space.Units(c.taken)
-	return res, nil
+	return nil
 }
 
 // Fits is vol.PutFolders.

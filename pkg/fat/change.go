@@ -148,6 +148,12 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	return err
 }
 
+// Run is vol.Folders: run with clusters placed as the allocator likes.
+func (c *change) Run(ctx context.Context) error { return c.run(ctx, vol.Placement{}) }
+
+// Allocated is vol.PutFolders.
+func (c *change) Allocated() uint64 { return space.Units(c.taken) }
+
 // noneShared refuses files and directories that have clusters in common with
 // each other.
 func (c *change) noneShared() error {
