@@ -139,6 +139,22 @@ func (c *change) noneShared() error {
 	return nil
 }
 
+// release gives back what the change frees. The allocator does not hand it out
+// again before a commit, so what it holds stays until then.
+func (c *change) release() error {
+	var es []space.Extent
+	for _, f := range c.freed {
+		for _, e := range f.es {
+			es = append(es, space.Extent{Start: e.Start - firstCluster, Len: e.Len})
+		}
+	}
+	err := c.v.alloc.Release(es)
+	if err == nil {
+		c.v.released = space.Join(append(c.v.released, es...))
+	}
+	return err
+}
+
 // freshRuns are the bytes of the volume that become readable without having
 // been written: what with c.fill has become valid beyond what was, to the ends of
 // the last clusters.

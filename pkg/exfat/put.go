@@ -104,9 +104,9 @@ func (s entrySet) describe(a *vol.Attr) {
 	f.date(a.Born, a.Modified, a.Accessed)
 }
 
-// needed is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every
+// need is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every
 // 15 units of its name.
-func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
+func need(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
 	// Label, bitmap, up-case table and GUID, all of which there may be.
 	slots := map[string]int64{"": 4}
 	cs := int64(p.ClusterSize)
@@ -120,9 +120,9 @@ func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error)
 		if err != nil {
 			return 0, vol.EntryError(e, "%w", err)
 		}
-		slots[vol.Parent(e.Path)] += 2 + int64(need(len(units)))
+		slots[vol.Parent(e.Path)] += 2 + int64(nameEntries(len(units)))
 		if e.Kind == vol.KindDir {
-			slots[e.Path] += 0 // it takes a cluster also where it is empty
+			slots[e.Path] += 0 // also of an empty one: it takes a cluster
 		} else if clusters += vol.DivUp(e.Size, cs); clusters > maxClusters {
 			return 0, vol.EntryError(e, "with it there are more than the %d clusters that a volume can have", int64(maxClusters))
 		}
