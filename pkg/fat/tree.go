@@ -202,7 +202,7 @@ func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &vol.SectionReader{D: t.d, Pos: ms, Size: n.Size, Valid: n.Size}, nil
+	return &vol.SectionReader{D: t.d, Mappings: ms, Size: n.Size, Valid: n.Size}, nil
 }
 
 // Uses goes over what is before the clusters, the clusters, and what is behind
