@@ -107,6 +107,12 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	return err
 }
 
+// Run is vol.Folders: run with clusters placed as the allocator likes.
+func (c *change) Run(ctx context.Context) error { return c.run(ctx, vol.Placement{}) }
+
+// Allocated is vol.PutFolders.
+func (c *change) Allocated() uint64 { return space.Units(c.taken) }
+
 // noneShared refuses files and directories that have clusters in common with
 // each other or with the tables.
 func (c *change) noneShared() error {
@@ -131,6 +137,22 @@ func (c *change) noneShared() error {
 		return damaged(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
 	}
 	return nil
+}
+
+// release gives back what the change frees. The allocator does not hand it out
+// again before a commit, so what it holds stays until then.
+func (c *change) release() error {
+	var es []space.Extent
+	for _, f := range c.freed {
+		for _, e := range f.es {
+			es = append(es, space.Extent{Start: e.Start - firstCluster, Len: e.Len})
+		}
+	}
+	err := c.v.alloc.Release(es)
+	if err == nil {
+		c.v.released = space.Join(append(c.v.released, es...))
+	}
+	return err
 }
 
 // freshRuns are the bytes of the volume that become readable without having

@@ -34,15 +34,15 @@ type checker struct {
 	ofDirs *space.Sparse      // of all directories, made when it is asked for
 	stats  vol.Stats
 
-	weighed map[weighed]bool // of streams whose first cluster another has
-	wasted  uint64           // clusters looked at for streams that cannot have them
+	weighed   map[weighed]bool // of streams whose first cluster another has
+	fruitless uint64           // clusters looked at for streams that cannot have them
 
 	thorough  bool                 // no set takes the way of plain ones; tests hold the two against each other
 	renamed   map[setRef]bool      // sets that got another name
 	roomFrom  uint32               // no cluster before it may be given to somebody
 	contests  map[contest]*overlap // of the last walk
-	strays    map[int64]bool       // usurpers of which evidence says that they were led astray
-	usurpers  map[int64]bool       // entries that come last, by where they lie
+	strays    map[int64]bool       // entries of those of which evidence says that they were led astray
+	yielding  map[int64]bool       // entries that come last, by where they lie
 	pending   map[setRef]bool      // sets that are mended after their streams
 	faulty    map[setRef]bool      // sets whose lengths are mended after their streams
 	rootFault *streamFault         // the root directory's chain is broken

@@ -42,8 +42,8 @@ func (c *checker) placesOf(first, need uint32) ([]tablePlace, error) {
 	return ps, nil
 }
 
-// settle claims the clusters of a table, and reports its chain.
-func (c *checker) settle(r *vol.Report, slug string, slot int32, p tablePlace) {
+// claimTable claims the clusters of a table, and reports its chain.
+func (c *checker) claimTable(r *vol.Report, slug string, slot int32, p tablePlace) {
 	for _, e := range p.extents {
 		c.walk.claimRun(e.Start, e.Len)
 	}
@@ -134,7 +134,7 @@ func (c *checker) straightened(p tablePlace, root *dirScan) (_ tablePlace, ok bo
 
 // useBitmap makes c.bits of what lies in p.
 func (c *checker) useBitmap(r *vol.Report, p tablePlace) {
-	c.settle(r, "bitmap-chain", c.sup.bitmapSlot, p)
+	c.claimTable(r, "bitmap-chain", c.sup.bitmapSlot, p)
 	if n := len(p.extents); n > 1 && p.chain.end == endGood {
 		r.Found(c.cat.Found("bitmap-pieces", c.slotLoc(c.sup.bitmapSlot), vol.Detail("%d pieces", n)), nil)
 	}
@@ -304,7 +304,7 @@ func (c *checker) judgeUpcase(r *vol.Report, root *dirScan, p tablePlace, raw []
 	e, state := root.slot(c.sup.upcaseSlot), &c.sup.upcase
 	state.extents = p.extents
 	if c.isUpcase(e, raw, length) {
-		c.settle(r, "upcase-chain", c.sup.upcaseSlot, p)
+		c.claimTable(r, "upcase-chain", c.sup.upcaseSlot, p)
 	} else {
 		state.doubted = true
 	}
@@ -363,7 +363,7 @@ func (c *checker) hashFits(root *dirScan, t *upcaseTable) (n int) {
 	for k := int32(0); k+minFileSets < root.end; k++ {
 		st := root.slot(k + 1)
 		length := int(st[offNameLength])
-		if root.slot(k).kind() == typeFile && st.kind() == typeStream && k+1+need(length) < root.end &&
+		if root.slot(k).kind() == typeFile && st.kind() == typeStream && k+1+nameEntries(length) < root.end &&
 			t.hash(root.units(k, length, nil)) == st.u16(offNameHash) {
 			n++
 		}

@@ -68,7 +68,7 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 	start := c.walk.again()
 	c.units = newUnitTable(c.upcase)
 	c.adviseFAT()
-	c.usurpers, c.strays = map[int64]bool{}, map[int64]bool{}
+	c.yielding, c.strays = map[int64]bool{}, map[int64]bool{}
 	for walks := 1; ; walks++ {
 		c.walk = start.again()
 		c.walk.progress = r.Progress
@@ -86,14 +86,14 @@ func (c *checker) walkTree(ctx context.Context, r *vol.Report) error {
 		if walks >= maxWalks {
 			return nil
 		}
-		found, err := c.findUsurpers(ctx, start.again())
+		found, err := c.findYielding(ctx, start.again())
 		if err != nil {
 			return err
 		}
 		if err := c.findShortTwins(found); err != nil || len(found) == 0 {
 			return err
 		}
-		maps.Copy(c.usurpers, found)
+		maps.Copy(c.yielding, found)
 	}
 }
 
@@ -257,7 +257,7 @@ func (c *checker) offersFor(f *streamFault) (offers []string, run []space.Extent
 
 func (f *streamFault) describe(g *Geometry) string {
 	if f.slug == f.mended {
-		return f.describeMended(g)
+		return f.describeMended()
 	}
 	switch f.slug {
 	case "empty-with-clusters", "start-invalid":
@@ -273,7 +273,7 @@ func (f *streamFault) describe(g *Geometry) string {
 	return textf("after %d clusters, at %d, it leads to %#x; the length takes %d", f.n, f.last, f.stop, f.need)
 }
 
-func (f *streamFault) describeMended(g *Geometry) string {
+func (f *streamFault) describeMended() string {
 	switch {
 	case f.slug == "directory-attribute" && f.isDir:
 		return "it holds entries"

@@ -31,11 +31,11 @@ type stream struct {
 	need   uint32 // clusters for length, at most one more than there are
 	noFat  bool
 
-	sealed bool           // the checksum of its set fits
-	fits   []variant      // what the entry may have said, as with that it does
-	others []space.Extent // runs that vendor entries of a set with a wrong checksum name
-	mended string         // slug of what is wrong with the entry, where one of those is taken
-	trust  trust
+	sealed   bool           // the checksum of its set fits
+	variants []variant      // what the entry may have said, as with that it does
+	others   []space.Extent // runs that vendor entries of a set with a wrong checksum name
+	mended   string         // slug of what is wrong with the entry, where one of those is taken
+	trust    trust
 }
 
 // variant is what an entry may have said before it was hit.
@@ -55,7 +55,7 @@ const (
 	trusted trust = iota // checksum, bitmap, heap and length agree
 	likely               // all but the checksum
 	unsound              // the bitmap or the heap speaks against it
-	usurper              // it would take clusters that others have better claims to
+	yields               // it would take clusters that others have better claims to
 	foreign              // nothing is known of the entry, and it does not fit
 )
 
@@ -275,13 +275,13 @@ func (w *walk) weigh(s *stream, free bool) (bool, error) {
 	if ok, known := w.c.weighed[key]; known && !free {
 		return ok, nil
 	}
-	if w.c.isTired() {
+	if w.c.lookedTooLong() {
 		return false, nil
 	}
 	taken := w.claimed.Used(s.start - firstCluster)
 	ok, err := w.weighChain(s, free)
 	if taken && err == nil {
-		w.c.wasted += uint64(s.need)
+		w.c.fruitless += uint64(s.need)
 		if w.c.weighed == nil {
 			w.c.weighed = map[weighed]bool{}
 		}
@@ -297,14 +297,14 @@ type weighed struct {
 	noFat       bool
 }
 
-// wastedPart is how many times as many clusters as there are may be looked at
+// maxFruitless is how many times as many clusters as there are may be looked at
 // for streams that could not have them.
-const wastedPart = 16
+const maxFruitless = 16
 
-// isTired reports whether so much was looked at for nothing that this is no
+// lookedTooLong reports whether so much was looked at for nothing that this is no
 // damaged volume but one made to keep a check busy. What is left is believed
 // less, and has what nobody else claims.
-func (c *checker) isTired() bool { return c.wasted > wastedPart*uint64(c.g.Clusters) }
+func (c *checker) lookedTooLong() bool { return c.fruitless > maxFruitless*uint64(c.g.Clusters) }
 
 // weighChain is weigh for a stream that starts with a cluster that there is.
 func (w *walk) weighChain(s *stream, free bool) (bool, error) {
@@ -324,7 +324,7 @@ func (w *walk) weighChain(s *stream, free bool) (bool, error) {
 	}
 	for _, e := range es {
 		if isFree := w.isFree(e.Start, e.Len); !isFree && !s.noFat {
-			w.c.wasted += uint64(e.Len)
+			w.c.fruitless += uint64(e.Len)
 			if free {
 				return false, nil
 			}

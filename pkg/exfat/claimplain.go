@@ -6,7 +6,7 @@ import "github.com/fatkit/fatkit/pkg/space"
 // that: its chain is as long as it must be, the bitmap has all of it as used,
 // and nobody has claimed any. Else it claims none.
 func (w *walk) claimPlain(p *plainClaim) (ok bool, err error) {
-	if w.c.isTired() || w.claimed.Used(p.start-firstCluster) {
+	if w.c.lookedTooLong() || w.claimed.Used(p.start-firstCluster) {
 		return false, nil
 	}
 	if p.noFat {
@@ -16,7 +16,7 @@ func (w *walk) claimPlain(p *plainClaim) (ok bool, err error) {
 	}
 	for _, e := range w.runs {
 		if ok, err := w.mayHave(space.Extent{Start: e.Start - firstCluster, Len: e.Len}); err != nil || !ok {
-			w.c.wasted += uint64(p.need)
+			w.c.fruitless += uint64(p.need)
 			return false, err
 		}
 	}
@@ -54,7 +54,7 @@ const longRun = 1 << 12
 
 // takePlain takes in what a plain set says of clusters.
 func (w *walk) takePlain(dir int32, p *plainClaim) error {
-	if w.onClaim == nil && len(w.c.usurpers) == 0 {
+	if w.onClaim == nil && len(w.c.yielding) == 0 {
 		if ok, err := w.claimPlain(p); err != nil || ok {
 			return err
 		}

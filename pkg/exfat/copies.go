@@ -57,10 +57,10 @@ func (c *checker) canCopy(f *streamFault) (bool, error) {
 		return ok, err
 	}
 	// There may be room all the same, as what nobody else claims stays.
-	if c.isTired() {
+	if c.lookedTooLong() {
 		return false, nil
 	}
-	c.wasted += uint64(tail)
+	c.fruitless += uint64(tail)
 	parts, err := c.tailParts(f)
 	return err == nil && roomFor(parts) <= c.stats.Free, err
 }
@@ -139,10 +139,10 @@ func (c *checker) dirTail(f *streamFault) ([]tailPart, error) {
 // the first shared one on: its claim is sound, and there is no end mark before.
 func (c *checker) mayGoOn(f *streamFault) (bool, error) {
 	tail := f.need - min(f.need, f.n)
-	if tail == 0 || f.need > c.g.Clusters || f.length > maxDirBytes || c.isTired() {
+	if tail == 0 || f.need > c.g.Clusters || f.length > maxDirBytes || c.lookedTooLong() {
 		return false, nil
 	}
-	c.wasted += uint64(tail)
+	c.fruitless += uint64(tail)
 	if ok, err := c.walk.plausible(&f.stream); err != nil || !ok {
 		return false, err
 	}

@@ -19,7 +19,7 @@ func Driver() *vol.Driver {
 		Check:     newChecker,
 		MountScan: mountScan,
 		Read:      read,
-		Need:      needed,
+		Need:      need,
 		Holds:     vol.Holds{Flags: true, MaxSize: math.MaxInt64},
 	}
 }

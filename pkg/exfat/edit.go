@@ -71,7 +71,7 @@ func (c *checker) noteFix(n *setNote) vol.Fix {
 			return nil // §8.2: nobody who does not know it gives its clusters back
 		}
 		return edit(func(set []byte) {
-			from := int(2 + need(int(streamOf(set)[offNameLength])))
+			from := int(2 + nameEntries(int(streamOf(set)[offNameLength])))
 			dropSecondaries(set, func(i int, e entry) bool { return i >= from && !e.isBenign() })
 		})
 	case "set-checksum":
@@ -225,7 +225,7 @@ func (c *checker) rename(n *setNote) error {
 				u[i] = '_'
 			}
 		}
-		limit := min(maxName, int(need(len(u)))*nameUnits)
+		limit := min(maxName, int(nameEntries(len(u)))*nameUnits)
 		u = ns.Unique(u, limit)
 		putUnits(set, u)
 		c.rehash(set)
@@ -235,7 +235,7 @@ func (c *checker) rename(n *setNote) error {
 // putUnits writes a name into the name entries of a set.
 func putUnits(set []byte, u []uint16) {
 	streamOf(set)[offNameLength] = byte(len(u))
-	for k, left := 2, u; k < 2+int(need(len(u))); k++ {
+	for k, left := 2, u; k < 2+int(nameEntries(len(u))); k++ {
 		e := entry(set[k*entryLen : (k+1)*entryLen])
 		for i := 0; i < nameUnits; i++ {
 			v := uint16(0)

@@ -17,7 +17,7 @@ func (s entrySet) isDir() bool      { return s.file().isDirectory() }
 func (s entrySet) nameLen() int     { return int(s.stream()[offNameLength]) }
 func (s entrySet) sealed() bool     { return s.file().u16(offSetChecksum) == setChecksum(s) }
 func (s entrySet) seal()            { s.file().put16(offSetChecksum, setChecksum(s)) }
-func (s entrySet) behindNames() int { return 2 + int(need(s.nameLen())) }
+func (s entrySet) behindNames() int { return 2 + int(nameEntries(s.nameLen())) }
 
 // units appends the name to dst.
 func (s entrySet) units(dst []uint16) []uint16 {
@@ -47,7 +47,7 @@ type setFields struct {
 // newEntrySet is a set for name, which must be 1 to 255 units, with its hash
 // through the up-case table of the volume, and its checksum.
 func newEntrySet(up *upcaseTable, name []uint16, f setFields) entrySet {
-	names := int(need(len(name)))
+	names := int(nameEntries(len(name)))
 	s := make(entrySet, (2+names)*entryLen)
 	e := s.file()
 	e[0], e[offSecondaryCount] = typeFile, byte(1+names)

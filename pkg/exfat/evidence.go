@@ -10,8 +10,8 @@ import (
 func (w *walk) judge(s *stream) error {
 	ok, err := w.plausible(s)
 	switch {
-	case len(w.c.usurpers) > 0 && w.c.usurpers[w.slotOff(s.ref.dir, s.at)]:
-		s.trust = usurper
+	case len(w.c.yielding) > 0 && w.c.yielding[w.slotOff(s.ref.dir, s.at)]:
+		s.trust = yields
 	case !ok && s.kind == ofOther:
 		s.trust = foreign
 	case !ok:
@@ -39,7 +39,7 @@ func (w *walk) mend(s *stream) error {
 			return err
 		}
 	}
-	vs := s.fits
+	vs := s.variants
 	if !ok && w.c.g.Valid(s.start) && !w.claimed.Used(s.start-firstCluster) {
 		more, err := w.variants(s)
 		if err != nil {
@@ -287,11 +287,11 @@ type overlap struct {
 	before  uint32  // the owner's cluster before it, 0 for none
 }
 
-// findUsurpers finds streams, by where their entries lie, that claimed clusters
+// findYielding finds streams, by where their entries lie, that claimed clusters
 // although others, which came later, have better claims: one against which
 // several speak, or what the cluster holds. The walk is repeated, as again, to
 // see who has what, unless nothing is shared.
-func (c *checker) findUsurpers(ctx context.Context, again *walk) (map[int64]bool, error) {
+func (c *checker) findYielding(ctx context.Context, again *walk) (map[int64]bool, error) {
 	at := map[uint32][]*overlap{}
 	for i := range c.walk.shared {
 		if f := &c.walk.shared[i]; f.trust == trusted {
@@ -326,7 +326,7 @@ func (c *checker) findUsurpers(ctx context.Context, again *walk) (map[int64]bool
 			c.contests[contestOf(o.loser)] = o
 		}
 	}
-	return c.weighUsurpers(again, at)
+	return c.weighOwners(again, at)
 }
 
 // eachShared calls fn for the overlaps in e.
@@ -348,13 +348,13 @@ func eachShared(at map[uint32][]*overlap, e space.Extent, fn func(*overlap)) {
 	}
 }
 
-// weighUsurpers decides on the owners of shared clusters, by the place of
+// weighOwners decides on the owners of shared clusters, by the place of
 // their entries.
-func (c *checker) weighUsurpers(w *walk, at map[uint32][]*overlap) (map[int64]bool, error) {
+func (c *checker) weighOwners(w *walk, at map[uint32][]*overlap) (map[int64]bool, error) {
 	against := map[int64]int{}
 	for _, os := range at {
 		for _, o := range os {
-			if o.owner == nil || o.owner.trust == usurper {
+			if o.owner == nil || o.owner.trust == yields {
 				continue
 			}
 			n, err := c.against(w, o)
@@ -448,7 +448,7 @@ func contestOf(f *streamFault) contest { return contest{f.ref, f.at, f.stop} }
 func (c *checker) isStray(f *streamFault) (bool, error) {
 	switch f.trust {
 	case trusted:
-	case usurper: // that several want the cluster says nothing of this one
+	case yields: // that several want the cluster says nothing of this one
 		return c.strays[c.walk.slotOff(f.ref.dir, f.at)], nil
 	default:
 		return true, nil

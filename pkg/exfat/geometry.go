@@ -110,7 +110,7 @@ func parseGeometry(b bootSector) (*Geometry, *fault) {
 	if f := g.readVolume(b); f != nil {
 		return nil, f
 	}
-	if f := g.checkOrder(b); f != nil {
+	if f := g.checkOrder(); f != nil {
 		return nil, f
 	}
 	return g, nil
@@ -138,7 +138,7 @@ func (g *Geometry) readVolume(b bootSector) *fault {
 
 // checkOrder bounds FAT and heap by one another and by the volume, §3.1.6 to
 // §3.1.10.
-func (g *Geometry) checkOrder(b bootSector) *fault {
+func (g *Geometry) checkOrder() *fault {
 	if g.FatOffset < minFatOffset {
 		return &fault{slug: "fat-offset", off: offFatOffset, len: 4, got: g.FatOffset, detail: "FatOffset must be 24 or more: the boot regions lie before"}
 	}

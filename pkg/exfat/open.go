@@ -1,11 +1,9 @@
 package exfat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -171,21 +169,14 @@ func (x *tables) parts() []part {
 
 // shared says which of the parts have a cluster in common, "" for none.
 func (x *tables) shared() string {
-	type owned struct {
-		space.Extent
-		by string
-	}
-	var all []owned
+	var all []vol.Owned
 	for _, p := range x.parts() {
 		for _, e := range p.extents {
-			all = append(all, owned{e, p.name})
+			all = append(all, vol.Owned{Extent: e, Path: p.name})
 		}
 	}
-	slices.SortFunc(all, func(a, b owned) int { return cmp.Compare(a.Start, b.Start) })
-	for i := 1; i < len(all); i++ {
-		if a, b := all[i-1], all[i]; a.End() > uint64(b.Start) {
-			return fmt.Sprintf("%s and %s share cluster %d", a.by, b.by, b.Start)
-		}
+	if a, b, ok := vol.Shared(all); ok {
+		return fmt.Sprintf("%s and %s share cluster %d", a.Path, b.Path, b.Start)
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func (s *dirScan) plainSet(k int32) int32 {
 	}
 	e, st := entry(b[:entryLen]), entry(b[entryLen:2*entryLen])
 	units := int(st[offNameLength])
-	n := 2 + need(units)
+	n := 2 + nameEntries(units)
 	if units == 0 || int32(e[offSecondaryCount]) != n-1 || len(b) < int(n)*entryLen || st.kind() != typeStream {
 		return 0
 	}

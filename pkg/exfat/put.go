@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 
-	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -19,34 +18,22 @@ type filling struct {
 
 var _ vol.Filler = (*volume)(nil)
 
-// Put stages all entries of r, or fails. The clusters of files are where the
-// result says, and have what free clusters have until vol.Pour fills them.
-//
-// After an error nothing that was staged may be committed.
+// Put is vol.Filler.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
 	c, err := v.begin()
 	if err != nil {
 		return nil, err
 	}
 	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
-	names := vol.PutNames{Rename: r.Rename, Most: maxName, Encode: func(name string) error {
-		_, err := encodeName(name)
-		return err
-	}}
-	res, err := vol.PutEntries(ctx, r, p, "exFAT", names)
-	if err != nil {
-		return nil, err
+	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "exFAT", Most: maxName, Encode: encodeName})
+}
+
+// Places is vol.PutFolders.
+func (p *filling) Places(i int) []vol.Place {
+	if g := p.files[i]; g != nil {
+		return p.v.g.locator().Places(g.add)
 	}
-	if err := c.run(ctx, vol.Placement{}); err != nil {
-		return nil, err
-	}
-	for i, g := range p.files {
-		if g != nil {
-			res.Files[i] = v.g.locator().Places(g.add)
-		}
-	}
-	res.ClustersAllocated = space.Units(c.taken)
-	return res, nil
+	return nil
 }
 
 // Fits is vol.PutFolders.
@@ -117,9 +104,9 @@ func (s entrySet) describe(a *vol.Attr) {
 	f.date(a.Born, a.Modified, a.Accessed)
 }
 
-// needed is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every
+// need is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every
 // 15 units of its name.
-func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
+func need(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
 	// Label, bitmap, up-case table and GUID, all of which there may be.
 	slots := map[string]int64{"": 4}
 	cs := int64(p.ClusterSize)
@@ -133,9 +120,9 @@ func needed(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error)
 		if err != nil {
 			return 0, vol.EntryError(e, "%w", err)
 		}
-		slots[vol.Parent(e.Path)] += 2 + int64(need(len(units)))
+		slots[vol.Parent(e.Path)] += 2 + int64(nameEntries(len(units)))
 		if e.Kind == vol.KindDir {
-			slots[e.Path] += 0 // it takes a cluster also where it is empty
+			slots[e.Path] += 0 // also of an empty one: it takes a cluster
 		} else if clusters += vol.DivUp(e.Size, cs); clusters > maxClusters {
 			return 0, vol.EntryError(e, "with it there are more than the %d clusters that a volume can have", int64(maxClusters))
 		}

@@ -317,7 +317,7 @@ func TestNeed(t *testing.T) {
 		plan, err := planFormat(vol.Target{Size: 64 << 20}, vol.FormatOptions{Type: "exfat", ClusterSize: cs})
 		must(t, err)
 		r := sample(cs).request()
-		need, err := needed(plan, vol.ReadOptions{}, r.Entries)
+		need, err := need(plan, vol.ReadOptions{}, r.Entries)
 		must(t, err)
 		m := formatted(t, 64<<20, cs)
 		if res := putAll(t, m, r); need < res.ClustersAllocated || need > res.ClustersAllocated+1 {
@@ -327,7 +327,7 @@ func TestNeed(t *testing.T) {
 	plan := &vol.Plan{Info: vol.Info{ClusterSize: 512}}
 	huge := load{"a": {}, "b": {}}.request().Entries
 	huge[0].Size, huge[1].Size = 1<<63-1, 1<<63-1
-	if _, err := needed(plan, vol.ReadOptions{}, huge); !errors.Is(err, vol.ErrRequest) {
+	if _, err := need(plan, vol.ReadOptions{}, huge); !errors.Is(err, vol.ErrRequest) {
 		t.Error(err)
 	}
 }
@@ -343,7 +343,7 @@ func TestNeedOfFullDirectory(t *testing.T) {
 	for i := range full {
 		full[i] = vol.Entry{Path: name, Attr: vol.Attr{Kind: vol.KindFile}}
 	}
-	if _, err := needed(plan, vol.ReadOptions{}, full); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "/D: ") {
+	if _, err := need(plan, vol.ReadOptions{}, full); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "/D: ") {
 		t.Error(err)
 	}
 }

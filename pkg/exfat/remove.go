@@ -8,12 +8,6 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// freed are clusters that a change takes from a file or directory.
-type freed struct {
-	path string
-	es   []space.Extent
-}
-
 // Free is vol.RemoveFolders: it gives the clusters of path back when the change
 // is committed.
 func (c *change) Free(path string, es []space.Extent) {
@@ -22,65 +16,19 @@ func (c *change) Free(path string, es []space.Extent) {
 	}
 }
 
-// release gives back what the change frees. The allocator does not hand it out
-// again before a commit, so what it holds stays until then.
-func (c *change) release() error {
-	var es []space.Extent
-	for _, f := range c.freed {
-		for _, e := range f.es {
-			es = append(es, space.Extent{Start: e.Start - firstCluster, Len: e.Len})
-		}
-	}
-	err := c.v.alloc.Release(es)
-	if err == nil {
-		c.v.released = space.Join(append(c.v.released, es...))
-	}
-	return err
+// freed are clusters that a change takes from a file or directory.
+type freed struct {
+	path string
+	es   []space.Extent
 }
 
-// stageFreed marks clusters as free that were given back. That is all that
-// makes them free: [exFAT] §7.1.5, and §4.1 has the FAT entries of free
-// clusters mean nothing. It is done for those of earlier changes of the
-// transaction too, as the map of the allocator has them in use until a commit.
-func (c *change) stageFreed() error {
-	for _, e := range c.v.released {
-		e.Start += firstCluster
-		if err := c.v.bits.mark(e, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// verifyFreed reads back what stageFreed did.
-func (c *change) verifyFreed(bits *bitmap) error {
-	for _, e := range c.v.released {
-		e.Start += firstCluster
-		if n, err := bits.countUsed(e); err != nil {
-			return err
-		} else if n != 0 {
-			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
-		}
-	}
-	return nil
-}
-
-// Remove stages that files and directories are taken away.
-//
-// After an error nothing that was staged may be committed.
+// Remove is vol.Filler.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
 	c, err := v.begin()
 	if err != nil {
 		return nil, err
 	}
-	res, err := vol.RemoveEntries(ctx, r, &removal{c, c.ds})
-	if err == nil {
-		err = c.run(ctx, vol.Placement{})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return res, nil
+	return vol.RemoveEntries(ctx, r, &removal{c, c.ds})
 }
 
 // removal is a change that takes entries away.

@@ -49,7 +49,7 @@ func (s *dirScan) fileSet(k int32) int32 {
 	s.addSet(ref, sh.length, s.foldOf(k, sh.length))
 	if !s.w.quiet {
 		if were != "" {
-			s.note("entry-type", k, ref.n, s.nameOf(i), "%s", were).value = uint64(need(sh.length))
+			s.note("entry-type", k, ref.n, s.nameOf(i), "%s", were).value = uint64(nameEntries(sh.length))
 		}
 		s.judgeSet(i, sh, int32(said))
 	}
@@ -70,7 +70,7 @@ func (s *dirScan) shapeOf(k int32) (sh shape, ok bool) {
 	}
 	sh.hash = st.u16(offNameHash)
 	declared := int(st[offNameLength])
-	if n := need(declared); declared > 0 && n < sh.follow && s.hashes(k, declared, sh.hash) {
+	if n := nameEntries(declared); declared > 0 && n < sh.follow && s.hashes(k, declared, sh.hash) {
 		if n > sh.names {
 			// The type of a name entry was hit: with it the hash fits.
 			s.putTypes(k, n)
@@ -88,7 +88,7 @@ func (s *dirScan) shapeOf(k int32) (sh shape, ok bool) {
 		return sh, true
 	}
 	sh.length = declared
-	if declared == 0 || need(declared) > sh.names {
+	if declared == 0 || nameEntries(declared) > sh.names {
 		if sh.length = s.terminated(k, sh.names); sh.length == 0 {
 			return sh, false
 		}
@@ -107,11 +107,11 @@ func (s *dirScan) retypes(k int32) bool {
 	}
 	st := s.slot(k + 1)
 	n := int(st[offNameLength])
-	if n == 0 || need(n) >= count {
+	if n == 0 || nameEntries(n) >= count {
 		return false
 	}
 	set := bytes.Clone(s.buf[int(k)*entryLen : int(k+count+1)*entryLen])
-	putTypes(set, need(n))
+	putTypes(set, nameEntries(n))
 	return entrySet(set).sealed() && s.hashes(k, n, st.u16(offNameHash))
 }
 
@@ -120,7 +120,7 @@ func (s *dirScan) retype(k int32) bool {
 	if !s.retypes(k) {
 		return false
 	}
-	s.putTypes(k, need(int(s.slot(k + 1)[offNameLength])))
+	s.putTypes(k, nameEntries(int(s.slot(k + 1)[offNameLength])))
 	return true
 }
 
@@ -143,8 +143,8 @@ func putTypes(set []byte, names int32) {
 	}
 }
 
-// need is how many name entries a name of n units takes.
-func need(n int) int32 { return int32((n + nameUnits - 1) / nameUnits) }
+// nameEntries is how many name entries a name of n units takes, [exFAT] §7.7.
+func nameEntries(n int) int32 { return int32((n + nameUnits - 1) / nameUnits) }
 
 // hashes reports whether the first n units have this hash.
 func (s *dirScan) hashes(k int32, n int, hash uint16) bool {
@@ -180,7 +180,7 @@ func (s *dirScan) terminated(k, n int32) int {
 // are there; else as many as make the checksum right; else the stream, the
 // names, and what follows of benign ones.
 func (s *dirScan) countOf(k int32, sh *shape) int32 {
-	base := 1 + need(sh.length)
+	base := 1 + nameEntries(sh.length)
 	e := s.slot(k)
 	got := int32(e[offSecondaryCount])
 	fits := got >= base && got <= sh.follow
@@ -280,7 +280,7 @@ func (s *dirScan) judgeName(i int, note func(string, uint64, string, ...any) *se
 	}
 	// §7.7.3: unused characters should be 0000h. Where they are not, fsck.exfat
 	// takes the length of the name for wrong.
-	last := s.slot(s.sets[i].slot + 1 + need(n))
+	last := s.slot(s.sets[i].slot + 1 + nameEntries(n))
 	for k := (n-1)%nameUnits + 1; k < nameUnits; k++ {
 		if last.u16(offName+2*k) != 0 {
 			note("name-tail", 0, "")
@@ -293,11 +293,11 @@ func (s *dirScan) judgeName(i int, note func(string, uint64, string, ...any) *se
 func (s *dirScan) judgeStream(ref setRef, sealed bool, note func(string, uint64, string, ...any) *setNote) {
 	e, st := s.slot(ref.slot), s.slot(ref.slot+1)
 	length, valid := st.length(), st.valid()
-	hit := !sealed && valid != length && s.sealedIf(ref, func(set entrySet) { set.stream().put64(offValidLength, length) })
+	lengthSeals := !sealed && valid != length && s.sealedIf(ref, func(set entrySet) { set.stream().put64(offValidLength, length) })
 	switch {
 	case e.isDirectory() && valid != length:
 		note("directory-valid", length, "%d, the length is %d", valid, length)
-	case valid > length || hit:
+	case valid > length || lengthSeals:
 		note("valid-length", length, "%d, the length is %d", valid, length)
 	}
 	if e.isDirectory() && length > maxDirBytes {
@@ -322,14 +322,14 @@ func (s *dirScan) judgeStream(ref setRef, sealed bool, note func(string, uint64,
 
 // judgeRest looks at the secondaries behind the names.
 func (s *dirScan) judgeRest(ref setRef, sh shape, note func(string, uint64, string, ...any) *setNote) {
-	for k := ref.slot + 2; k < ref.slot+2+need(sh.length); k++ {
+	for k := ref.slot + 2; k < ref.slot+2+nameEntries(sh.length); k++ {
 		if s.slot(k)[offSecFlags] != 0 {
 			note("name-flags", 0, "")
 			break
 		}
 	}
 	unknown, kind, owns := 0, byte(0), false
-	for k := ref.slot + 2 + need(sh.length); k < ref.slot+ref.n; k++ {
+	for k := ref.slot + 2 + nameEntries(sh.length); k < ref.slot+ref.n; k++ {
 		x := s.slot(k)
 		switch {
 		case x.kind() == typeVendor || x.kind() == typeVendAll:
@@ -359,7 +359,7 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 		s.files++
 	}
 	if !sealed {
-		x.fits = s.hitVariants(&x)
+		x.variants = s.hitVariants(&x)
 	}
 	at := s.addStream(x)
 	for k := ref.slot + 2; k < ref.slot+ref.n; k++ {

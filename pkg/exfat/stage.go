@@ -99,6 +99,20 @@ func (c *change) stageFolders() error {
 	return nil
 }
 
+// stageFreed marks clusters as free that were given back. That is all that
+// makes them free: [exFAT] §7.1.5, and §4.1 has the FAT entries of free
+// clusters mean nothing. It is done for those of earlier changes of the
+// transaction too, as the map of the allocator has them in use until a commit.
+func (c *change) stageFreed() error {
+	for _, e := range c.v.released {
+		e.Start += firstCluster
+		if err := c.v.bits.mark(e, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // stagePercent writes PercentInUse, [exFAT] §3.1.18, in the main boot sector
 // alone: it is no part of the checksum, and that of the backup is stale by
 // definition.
@@ -180,6 +194,19 @@ func (c *change) verifyFile(ds *folders, g *growth) error {
 	}
 	if !slices.Equal(cs.old, g.all()) {
 		return fmt.Errorf("it has the clusters %v, not %v", cs.old, g.all())
+	}
+	return nil
+}
+
+// verifyFreed reads back what stageFreed did.
+func (c *change) verifyFreed(bits *bitmap) error {
+	for _, e := range c.v.released {
+		e.Start += firstCluster
+		if n, err := bits.countUsed(e); err != nil {
+			return err
+		} else if n != 0 {
+			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
+		}
 	}
 	return nil
 }

@@ -238,5 +238,5 @@ func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &vol.SectionReader{D: t.d, Pos: ms, Size: n.Size, Valid: n.Valid}, nil
+	return &vol.SectionReader{D: t.d, Mappings: ms, Size: n.Size, Valid: n.Valid}, nil
 }

@@ -10,14 +10,14 @@ func (c *checker) findShortTwins(found map[int64]bool) error {
 		t := &c.walk.twice[i]
 		first := &c.walk.dirs[t.first]
 		need, _ := c.g.ClustersFor(first.length)
-		if t.first == 0 || t.trust != trusted || t.need <= need || c.isTired() {
+		if t.first == 0 || t.trust != trusted || t.need <= need || c.lookedTooLong() {
 			continue
 		}
 		off := c.walk.slotOff(first.ref.dir, first.ref.slot+1)
-		if c.usurpers[off] {
+		if c.yielding[off] {
 			continue
 		}
-		c.wasted += uint64(t.need)
+		c.fruitless += uint64(t.need)
 		longer, err := c.goesBeyond(&t.stream, need)
 		if err != nil {
 			return err

@@ -80,7 +80,7 @@ func (t *upcaseTable) identities(u int) int {
 
 // parseUpcase expands a table as it is stored, compressed or not: [exFAT]
 // §7.2.5 has readers take both. Units behind its end stay as they are. Whether
-// it is the right table is another question: mandatoryOK, isStandard.
+// it is the right table is another question: mandatoryOK.
 func parseUpcase(stored []byte) (*upcaseTable, error) {
 	switch n := len(stored); {
 	case n == 0:
@@ -163,6 +163,3 @@ func (t *upcaseTable) mandatoryOK() bool {
 	}
 	return true
 }
-
-// isStandard reports whether t maps as the recommended table does.
-func (t *upcaseTable) isStandard() bool { return t.to == standardTable().to }

@@ -73,37 +73,19 @@ func (c *change) file(path string, create bool) (*growth, error) {
 // readChain follows the clusters of a file, which must be as many as its size
 // takes: what a broken chain grows by would be lost with it, or overwrite
 // another file.
-func (c *change) readChain(g *growth) error {
-	geo := c.v.g
-	n := uint32(vol.DivUp(g.size, geo.ClusterSize()))
-	at := g.entry().start(geo.Type)
-	if n == 0 {
-		if at != 0 {
-			return damaged(g.path, "the file is empty but has cluster %d", at)
+func (c *change) readChain(g *growth) (err error) {
+	start := g.entry().start(c.v.g.Type)
+	if g.size == 0 {
+		if start != 0 {
+			return damaged(g.path, "the file is empty but has cluster %d", start)
 		}
 		return nil
 	}
-	for i := range n {
-		if !geo.Valid(at) {
-			return damaged(g.path, "cluster %d of %d of the file is number %d, which cannot be", i+1, n, at)
-		}
-		v, err := c.v.t.get(at)
-		if err != nil {
-			return err
-		}
-		if v == entryFree || v == entryBad {
-			return damaged(g.path, "cluster %d of the file is marked as free or bad", at)
-		}
-		g.old = space.Append(g.old, space.Extent{Start: at, Len: 1})
-		switch {
-		case isEOC(v) && i+1 < n:
-			return damaged(g.path, "the file has %d clusters, but %d bytes take %d", i+1, g.size, n)
-		case !isEOC(v) && i+1 == n:
-			return damaged(g.path, "the file has more clusters than its %d bytes take", g.size)
-		}
-		at = v
+	var last uint32
+	if g.old, last, err = c.v.t.fileClusters(g.path, start, g.size); err == nil && !isEOC(last) {
+		err = damaged(g.path, "it has more clusters than its %d bytes take", g.size)
 	}
-	return nil
+	return err
 }
 
 // growTo asks for at least size bytes.
@@ -147,6 +129,12 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	}
 	return err
 }
+
+// Run is vol.Folders: run with clusters placed as the allocator likes.
+func (c *change) Run(ctx context.Context) error { return c.run(ctx, vol.Placement{}) }
+
+// Allocated is vol.PutFolders.
+func (c *change) Allocated() uint64 { return space.Units(c.taken) }
 
 // noneShared refuses files and directories that have clusters in common with
 // each other.

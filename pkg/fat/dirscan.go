@@ -96,7 +96,7 @@ func (s *dirScan) scan(i int32, dirs []dirNode) (err error) {
 	if end < s.slots() {
 		s.beheaded(end)
 	}
-	s.dropRun(end)
+	s.dropRun()
 	if s.odd > 0 || s.isFile() {
 		if s.isGarbage() {
 			s.giveUp()
@@ -136,16 +136,16 @@ func (s *dirScan) note(slug string, slot, n int, name string, format string, arg
 func (s *dirScan) one(k int, e dirEntry) {
 	switch {
 	case e.isFree():
-		s.dropRun(k)
+		s.dropRun()
 	case e.isLong():
 		s.longSlot(k, longSlot(e))
 	case !s.isRoot() && dotRemains(s.w.c.g.Type, k, e, s.node.start, s.up()):
-		s.dropRun(k)
+		s.dropRun()
 		s.remains++
 	case e[0] == '.':
 		s.dotEntry(k, e)
 	case e.isVolume():
-		s.dropRun(k)
+		s.dropRun()
 		s.labelEntry(k, e)
 	default:
 		s.entry(k, e)
@@ -160,7 +160,7 @@ func (s *dirScan) dotEntry(k int, e dirEntry) {
 		s.entry(k, e)
 		return
 	}
-	s.dropRun(k)
+	s.dropRun()
 	if s.isRoot() || k != dotSlot(e) || !e.isDir() {
 		s.note("dot-misplaced", k, 1, decodeShort(e.name(), 0), "%s in slot %d", decodeShort(e.name(), 0), k)
 	}

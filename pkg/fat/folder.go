@@ -5,7 +5,6 @@ import (
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
-	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -60,27 +59,9 @@ func damaged(path, format string, args ...any) error {
 }
 
 // load reads the directory that starts in cluster start into f.
-func (ds *folders) load(f *folder, start uint32) error {
-	most := int(maxDirEntries * entryLen / ds.g.ClusterSize())
-	for c, n := start, 0; ; n++ {
-		if !ds.g.Valid(c) {
-			return damaged(f.path, "the chain of the directory leads to cluster %d of %d", c, ds.g.Last())
-		}
-		v, err := ds.t.get(c)
-		switch {
-		case err != nil:
-			return err
-		case v == entryFree || v == entryBad:
-			return damaged(f.path, "cluster %d of the directory is marked as free or bad", c)
-		case n > most:
-			// More than 65536 entries ([FAT]), or a loop.
-			return damaged(f.path, "the chain of the directory does not end after %d clusters", most)
-		}
-		f.old = space.Append(f.old, space.Extent{Start: c, Len: 1})
-		if isEOC(v) {
-			break
-		}
-		c = v
+func (ds *folders) load(f *folder, start uint32) (err error) {
+	if f.old, err = ds.t.dirClusters(f.path, start); err != nil {
+		return err
 	}
 	return ds.read(f, maxDirEntries)
 }

@@ -100,8 +100,8 @@ func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
 	if _, err := f.room(2); err != nil {
 		return nil, err
 	}
-	copy(f.at(0), newEntry([11]byte([]byte(".          ")), 0, attrDirectory, ds.now))
-	copy(f.at(1), newEntry([11]byte([]byte("..         ")), 0, attrDirectory, ds.now))
+	copy(f.at(0), newEntry([11]byte([]byte(dotName)), 0, attrDirectory, ds.now))
+	copy(f.at(1), newEntry([11]byte([]byte(dotdotName)), 0, attrDirectory, ds.now))
 	f.slots.Mark(0, 2)
 	parent.kids[slot] = f
 	ds.all = append(ds.all, f)

@@ -47,15 +47,11 @@ type Geometry struct {
 	claimed   int64 // clusters that the sizes give, before the FAT limits them
 }
 
-// clip lowers the cluster count to what lies within size bytes, and reports
-// whether it had to. Even the first cluster may be gone: then Clusters is 0.
-func (g *Geometry) clip(size int64) bool {
+// clip lowers the cluster count to what lies within size bytes. Even the first
+// cluster may be gone: then it is 0.
+func (g *Geometry) clip(size int64) {
 	fit := max(0, (size-g.DataOff())/g.ClusterSize())
-	if int64(g.Clusters) <= fit {
-		return false
-	}
-	g.Clusters = uint32(fit)
-	return true
+	g.Clusters = uint32(min(int64(g.Clusters), fit))
 }
 
 // ClusterSize in bytes.

@@ -26,7 +26,7 @@ func (s *dirScan) longSlot(k int, l longSlot) {
 	r := &s.run
 	if r.n > 0 && l.isLast() && (l.chksum() != r.sum || l.ord() != r.next && s.wholeName(k)) {
 		// It does not go on with what was gathered: another name begins.
-		s.dropRun(k)
+		s.dropRun()
 	}
 	if r.n == 0 {
 		*r = longRun{from: k, next: l.ord(), sum: l.chksum()}
@@ -69,8 +69,8 @@ func (s *dirScan) wholeName(k int) bool {
 	return true
 }
 
-// dropRun reports a long name that no entry follows; slot k is what does.
-func (s *dirScan) dropRun(k int) {
+// dropRun reports a long name that no entry follows.
+func (s *dirScan) dropRun() {
 	if s.run.n > 0 {
 		s.note("lfn-orphan", s.run.from, s.run.n, "", "%d slots", s.run.n)
 	}

@@ -6,7 +6,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -18,35 +17,23 @@ type filling struct {
 	files []*growth // by entry; nil for what is none
 }
 
-// Put stages all entries of r, or fails. The clusters of files are where the
-// result says, and have what free clusters have until vol.Pour fills them.
-//
-// After an error nothing that was staged may be committed.
+// Put is vol.Filler.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
 	c, err := v.begin(false)
 	if err != nil {
 		return nil, err
 	}
-	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
-	names := vol.PutNames{Rename: r.Rename, Most: maxLongUnits, Encode: func(name string) error {
-		_, err := encodeLong(name)
-		return err
-	}}
-	res, err := vol.PutEntries(ctx, r, p, "FAT", names)
-	if err != nil {
-		return nil, err
-	}
 	c.many = true
-	if err := c.run(ctx, vol.Placement{}); err != nil {
-		return nil, err
+	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
+	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "FAT", Most: maxLongUnits, Encode: encodeLong})
+}
+
+// Places is vol.PutFolders.
+func (p *filling) Places(i int) []vol.Place {
+	if g := p.files[i]; g != nil {
+		return p.v.g.locator().Places(g.add)
 	}
-	for i, g := range p.files {
-		if g != nil {
-			res.Files[i] = v.g.locator().Places(g.add)
-		}
-	}
-	res.ClustersAllocated = space.Units(c.taken)
-	return res, nil
+	return nil
 }
 
 // Fits is vol.PutFolders.

@@ -20,22 +20,13 @@ type freed struct {
 	es   []space.Extent
 }
 
-// Remove stages that files and directories are taken away.
-//
-// After an error nothing that was staged may be committed.
+// Remove is vol.Filler.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
 	c, err := v.begin(false)
 	if err != nil {
 		return nil, err
 	}
-	res, err := vol.RemoveEntries(ctx, r, &removal{c, c.ds})
-	if err == nil {
-		err = c.run(ctx, vol.Placement{})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return res, nil
+	return vol.RemoveEntries(ctx, r, &removal{c, c.ds})
 }
 
 // removal is a change that takes entries away.

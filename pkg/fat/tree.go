@@ -101,10 +101,7 @@ func (t *tree) List(ctx context.Context, dir *vol.Node, fn func(*vol.Node) error
 }
 
 // isDot tells whether an entry is "." or "..", [FAT] "Directory Creation".
-func (n namedEntry) isDot() bool {
-	s := string(n.e.name())
-	return s == ".          " || s == "..         "
-}
+func (n namedEntry) isDot() bool { return isDotName(n.e.name()) }
 
 // entries calls fn for the files and directories of dir until it returns false.
 func (t *tree) entries(dir *vol.Node, fn func(namedEntry) bool) error {
@@ -126,42 +123,11 @@ func (t *tree) ranges(dir *vol.Node) ([]dev.Range, error) {
 	if start == rootID && t.g.Type != FAT32 {
 		return []dev.Range{t.g.rootRange()}, nil
 	}
-	es, err := t.chain(dir.Path, start, maxDirEntries*entryLen/t.g.ClusterSize()+1, false)
+	es, err := t.t.dirClusters(dir.Path, start)
 	if err != nil {
 		return nil, err
 	}
 	return t.g.locator().Ranges(es), nil
-}
-
-// chain is the extents of a chain. With exact it must have n clusters, as the
-// size of a file says; otherwise it may not have more.
-func (t *tree) chain(path string, start uint32, n int64, exact bool) ([]space.Extent, error) {
-	var es []space.Extent
-	at := start
-	for i := int64(0); i < n; i++ {
-		if !t.g.Valid(at) {
-			return nil, damaged(path, "its chain leads to cluster %d of %d", at, t.g.Last())
-		}
-		v, err := t.t.get(at)
-		switch {
-		case err != nil:
-			return nil, err
-		case v == entryFree || v == entryBad:
-			return nil, damaged(path, "its cluster %d is marked as free or bad", at)
-		}
-		es = space.Append(es, space.Extent{Start: at, Len: 1})
-		if isEOC(v) {
-			if exact && i+1 < n {
-				return nil, damaged(path, "it has %d clusters where its size takes %d", i+1, n)
-			}
-			return es, nil
-		}
-		at = v
-	}
-	if !exact {
-		return nil, damaged(path, "its chain does not end after %d clusters", n)
-	}
-	return es, nil
 }
 
 // node makes a node of an entry.
@@ -207,13 +173,13 @@ func (t *tree) Mappings(n *vol.Node) ([]vol.Mapping, error) {
 	if n.IsDir() && start == rootID && t.g.Type != FAT32 {
 		return []vol.Mapping{{FileExtent: vol.FileExtent{Off: t.g.RootOff(), Length: t.g.RootBytes()}}}, nil
 	}
-	most := maxDirEntries*entryLen/t.g.ClusterSize() + 1
-	if !n.IsDir() {
-		if most = vol.DivUp(n.Size, t.g.ClusterSize()); most == 0 {
-			return nil, nil
-		}
+	var es []space.Extent
+	var err error
+	if n.IsDir() {
+		es, err = t.t.dirClusters(n.Path, start)
+	} else {
+		es, _, err = t.t.fileClusters(n.Path, start, n.Size)
 	}
-	es, err := t.chain(n.Path, start, most, !n.IsDir())
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +202,7 @@ func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &vol.SectionReader{D: t.d, Pos: ms, Size: n.Size, Valid: n.Size}, nil
+	return &vol.SectionReader{D: t.d, Mappings: ms, Size: n.Size, Valid: n.Size}, nil
 }
 
 // Uses goes over what is before the clusters, the clusters, and what is behind
@@ -250,13 +216,11 @@ func (t *tree) Uses(ctx context.Context, fn func(vol.UseRange) error) error {
 		return err
 	}
 	for at := uint64(0); at < m.Len(); {
-		e, use := space.Extent{}, vol.UseFree
+		next, use := m.FreeRun, vol.UseFree
 		if m.Used(uint32(at)) {
-			e, _ = m.UsedRun(at)
-			use = vol.UseData
-		} else {
-			e, _ = m.FreeRun(at)
+			next, use = m.UsedRun, vol.UseData
 		}
+		e, _ := next(at)
 		at = e.End()
 		e.Start += firstCluster
 		if use == vol.UseData && stats.bad > 0 {

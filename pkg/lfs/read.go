@@ -321,7 +321,7 @@ func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
 	case h.b.inline()&inlineData != 0:
 		return bytes.NewReader(h.w.g.inlineArea(h.b)[:h.b.size()]), nil
 	}
-	plain := &vol.SectionReader{D: t.l.d, Pos: m.ms, Size: n.Size, Valid: n.Size}
+	plain := &vol.SectionReader{D: t.l.d, Mappings: m.ms, Size: n.Size, Valid: n.Size}
 	if m.clusters == nil {
 		return plain, nil
 	}

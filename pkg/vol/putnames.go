@@ -10,19 +10,19 @@ import (
 // PutNames gives the entries of a request, on a format of the FAT family, the
 // names that they get: their own, or changed ones where that is wanted.
 type PutNames struct {
-	Rename bool
-	Most   int // UTF-16 units of a name
+	Format string // as people call it
+	Most   int    // UTF-16 units of a name
 	// Encode refuses a name that cannot be.
-	Encode func(name string) error
+	Encode func(name string) ([]uint16, error)
 }
 
-// Name is the name for an entry whose own is name. taken tells what a name is
-// of: of something that was there, of an entry of this request with its index,
-// or of nothing, which is "".
-func (p *PutNames) Name(e *Entry, name string, taken func(string) string) (string, error) {
+// Name is the name for an entry whose own is name, which rename allows to
+// change. taken tells what a name is of: of something that was there, of an
+// entry of this request, or of nothing, which is "".
+func (p *PutNames) Name(e *Entry, name string, rename bool, taken func(string) string) (string, error) {
 	fit := name
-	err := p.Encode(name)
-	if err != nil && !p.Rename {
+	_, err := p.Encode(name)
+	if err != nil && !rename {
 		return "", EntryError(e, "%w", err)
 	}
 	if err != nil {
@@ -32,9 +32,9 @@ func (p *PutNames) Name(e *Entry, name string, taken func(string) string) (strin
 	switch {
 	case other == "":
 		return fit, nil
-	case !p.Rename && path.Base(other) == path.Base(e.Name()):
+	case !rename && path.Base(other) == path.Base(e.Name()):
 		return "", EntryError(e, "%s has the same name there; --rename changes one of them", other)
-	case !p.Rename:
+	case !rename:
 		return "", EntryError(e, "%s has the same name there, as upper and lower case do not count; --rename changes one of them", other)
 	}
 	return p.free(e, fit, taken)

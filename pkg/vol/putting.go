@@ -19,6 +19,9 @@ type Folders[D comparable] interface {
 	// Enter goes from dir into its directory name, which it makes with create
 	// set, if there is none. at is the path that it is for, for messages.
 	Enter(dir D, name, at string, create bool) (D, error)
+	// Run carries the change out on the transaction: it allocates, stages and
+	// verifies, or fails; then what is staged must not be committed.
+	Run(ctx context.Context) error
 }
 
 // PutFolders are Folders that entries can be put in. Errors need not say which
@@ -35,17 +38,20 @@ type PutFolders[D comparable] interface {
 	// Replace gives what the file has that is in the slot back, and makes it
 	// the one of entry i. at is its path.
 	Replace(dir D, slot, i int, at string) error
+	// Places are where Run has put entry i; nil for what has no contents.
+	Places(i int) []Place
+	// Allocated is how many clusters Run has taken.
+	Allocated() uint64
 }
 
 // putting is one call of PutEntries.
 type putting[D comparable] struct {
 	PutFolders[D]
-	format string
-	names  PutNames
-	r      *PutRequest
-	res    *PutResult
-	dirs   map[string]D // by path, as the request has it
-	made   map[slotOf[D]]int
+	names PutNames
+	r     *PutRequest
+	res   *PutResult
+	dirs  map[string]D // by path, as the request has it
+	made  map[slotOf[D]]int
 }
 
 // slotOf is where an entry is.
@@ -54,10 +60,13 @@ type slotOf[D comparable] struct {
 	slot int
 }
 
-// PutEntries makes the entries of r in directories of format, as far as that is
-// before anything is allocated. The result has the Renamed; its Files are empty.
-func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D], format string, names PutNames) (*PutResult, error) {
-	p := &putting[D]{PutFolders: f, format: format, names: names, r: r, res: &PutResult{Files: make([][]Place, len(r.Entries))},
+// PutEntries stages the entries of r in directories of the FAT family, or fails:
+// it is Filler.Put for them. The clusters of files have what free ones have until
+// Pour fills them.
+//
+// After an error nothing that was staged may be committed.
+func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D], names PutNames) (*PutResult, error) {
+	p := &putting[D]{PutFolders: f, names: names, r: r, res: &PutResult{Files: make([][]Place, len(r.Entries))},
 		dirs: map[string]D{"": f.Root()}, made: make(map[slotOf[D]]int)}
 	for i := range r.Entries {
 		err := ctx.Err()
@@ -68,6 +77,13 @@ func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D
 			return nil, err
 		}
 	}
+	if err := f.Run(ctx); err != nil {
+		return nil, err
+	}
+	for i := range r.Entries {
+		p.res.Files[i] = f.Places(i)
+	}
+	p.res.ClustersAllocated = f.Allocated()
 	return p.res, nil
 }
 
@@ -79,7 +95,7 @@ func (p *putting[D]) entry(i int) error {
 		return nil
 	}
 	if e.Kind != KindDir && e.Kind != KindFile {
-		return EntryError(e, "%s has no place for a %s", p.format, e.Kind)
+		return EntryError(e, "%s has no place for a %s", p.names.Format, e.Kind)
 	}
 	dir, err := p.folder(path.Dir(e.Path), e)
 	switch {
@@ -127,7 +143,7 @@ func (p *putting[D]) there(dir D, name string) (slot int, ok bool) {
 func (p *putting[D]) name(dir D, i int) (string, error) {
 	e := &p.r.Entries[i]
 	own := path.Base(e.Path)
-	name, err := p.names.Name(e, own, func(name string) string {
+	name, err := p.names.Name(e, own, p.r.Rename, func(name string) string {
 		slot, ok := p.Lookup(dir, name)
 		if !ok {
 			return ""

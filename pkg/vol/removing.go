@@ -44,8 +44,10 @@ type removed struct {
 	slot int
 }
 
-// RemoveEntries takes what r names from directories of the FAT family, as far
-// as that is before anything is staged.
+// RemoveEntries stages that what r names is taken from directories of the FAT
+// family: it is Filler.Remove for them.
+//
+// After an error nothing that was staged may be committed.
 func RemoveEntries[D comparable](ctx context.Context, r RemoveRequest, f RemoveFolders[D]) (*RemoveResult, error) {
 	rm := &removing[D]{RemoveFolders: f, ctx: ctx, recursive: r.Recursive, gone: make(map[removed]bool),
 		dirs: make(map[uint32]bool), slots: make(map[D]map[int]bool)}
@@ -60,6 +62,9 @@ func RemoveEntries[D comparable](ctx context.Context, r RemoveRequest, f RemoveF
 		if !gone(dir) {
 			f.Clear(dir, slots)
 		}
+	}
+	if err := f.Run(ctx); err != nil {
+		return nil, err
 	}
 	return &rm.res, nil
 }

@@ -131,7 +131,9 @@ func (w *walk) visit(n *Node, depth int) error {
 	}
 	kids, err := w.kids(n, depth)
 	if err != nil && w.ctx.Err() == nil {
-		err = w.fn(n, err)
+		if err = w.fn(n, err); errors.Is(err, fs.SkipDir) {
+			return nil
+		}
 	}
 	for _, k := range kids {
 		if err != nil {
@@ -226,10 +228,10 @@ func globIn(ctx context.Context, t Tree, dirs []*Node, part string) ([]*Node, er
 
 // SectionReader reads pieces of a device as one file.
 type SectionReader struct {
-	D     dev.Device
-	Pos   []Mapping // in rising order of Pos
-	Size  int64     // bytes of the file
-	Valid int64     // from here on it reads as zeros
+	D        dev.Device
+	Mappings []Mapping // in rising order of Pos
+	Size     int64     // bytes of the file
+	Valid    int64     // from here on it reads as zeros
 }
 
 // ReadAt is io.ReaderAt.
@@ -246,7 +248,7 @@ func (r *SectionReader) ReadAt(p []byte, off int64) (n int, err error) {
 	}
 	clear(p)
 	want := dev.Range{Off: off, Len: int64(len(p))}
-	for _, m := range r.Pos[r.first(off):] {
+	for _, m := range r.Mappings[r.first(off):] {
 		if m.Pos >= want.End() {
 			break
 		}
@@ -266,5 +268,5 @@ func (r *SectionReader) ReadAt(p []byte, off int64) (n int, err error) {
 
 // first is the index of the first mapping that ends beyond off.
 func (r *SectionReader) first(off int64) int {
-	return sort.Search(len(r.Pos), func(i int) bool { return r.Pos[i].Pos+r.Pos[i].Length > off })
+	return sort.Search(len(r.Mappings), func(i int) bool { return r.Mappings[i].Pos+r.Mappings[i].Length > off })
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -76,7 +74,7 @@ func putOn(ctx context.Context, x vol.Volume, d, raw dev.Device, r *vol.PutReque
 	return res, vol.Pour(ctx, d, raw, r, res, func(int64) {})
 }
 
-func (v volume) mustPut(t testing.TB, d dev.Device, r *vol.PutRequest) *vol.PutResult {
+func (v volume) mustPut(t rapid.TB, d dev.Device, r *vol.PutRequest) *vol.PutResult {
 	t.Helper()
 	x, txn := v.open(t, d)
 	res, err := putOn(context.Background(), x, txn, d, r)
@@ -114,27 +112,3 @@ func randomContent(rt *rapid.T, v volume) *content {
 	}
 	return c
 }
-
-// rt2 is a testing.TB whose failures are those of rapid.
-type rt2 struct {
-	*rapid.T
-	testing.TB
-}
-
-func (r rt2) Fatalf(format string, args ...any) { r.T.Fatalf(format, args...) }
-func (r rt2) Errorf(format string, args ...any) { r.T.Errorf(format, args...) }
-func (r rt2) Fatal(args ...any)                 { r.T.Fatal(args...) }
-func (r rt2) Error(args ...any)                 { r.T.Error(args...) }
-func (r rt2) Helper()                           {}
-func (r rt2) Log(args ...any)                   { r.T.Log(args...) }
-func (r rt2) Logf(format string, args ...any)   { r.T.Logf(format, args...) }
-func (r rt2) Fail()                             { r.T.Fail() }
-func (r rt2) FailNow()                          { r.T.FailNow() }
-func (r rt2) Failed() bool                      { return r.T.Failed() }
-func (r rt2) Name() string                      { return r.T.Name() }
-func (r rt2) Skip(args ...any)                  { r.T.Skip(args...) }
-func (r rt2) SkipNow()                          { r.T.SkipNow() }
-func (r rt2) Skipf(format string, args ...any)  { r.T.Skipf(format, args...) }
-func (r rt2) Cleanup(fn func())                 { r.T.Cleanup(fn) }
-func (r rt2) Context() context.Context          { return context.Background() }
-func (r rt2) Output() io.Writer                 { return io.Discard }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/dev/devtest"
@@ -93,7 +94,7 @@ type volume struct {
 	size int64
 }
 
-func (v volume) plan(t testing.TB) *vol.Plan {
+func (v volume) plan(t rapid.TB) *vol.Plan {
 	t.Helper()
 	p, err := v.Driver.Plan(vol.Target{Size: v.size}, vol.FormatOptions{Type: v.typ, Label: "SUITE", Seed: 1, Time: 1700000000})
 	if err != nil {
@@ -103,7 +104,7 @@ func (v volume) plan(t testing.TB) *vol.Plan {
 }
 
 // fresh is a new volume in memory.
-func (v volume) fresh(t testing.TB) dev.Device {
+func (v volume) fresh(t rapid.TB) dev.Device {
 	t.Helper()
 	d := dev.NewMem(v.size)
 	if _, err := v.plan(t).Apply(context.Background(), d); err != nil {
@@ -113,7 +114,7 @@ func (v volume) fresh(t testing.TB) dev.Device {
 }
 
 // open a volume for changing; commit writes what was staged.
-func (v volume) open(t testing.TB, d dev.Device) (vol.Volume, *dev.Txn) {
+func (v volume) open(t rapid.TB, d dev.Device) (vol.Volume, *dev.Txn) {
 	t.Helper()
 	txn := dev.Begin(d)
 	x, err := v.Driver.Open(context.Background(), txn, vol.OpenOptions{Raw: d, Now: 1700000000})
@@ -123,7 +124,7 @@ func (v volume) open(t testing.TB, d dev.Device) (vol.Volume, *dev.Txn) {
 	return x, txn
 }
 
-func commit(t testing.TB, txn *dev.Txn) {
+func commit(t rapid.TB, txn *dev.Txn) {
 	t.Helper()
 	if _, err := txn.Commit(context.Background(), dev.CommitOptions{}); err != nil {
 		t.Fatalf("commit: %v", err)
@@ -131,7 +132,7 @@ func commit(t testing.TB, txn *dev.Txn) {
 }
 
 // check reports what is wrong with d, warnings and above.
-func (v volume) check(t testing.TB, d dev.Device) []string {
+func (v volume) check(t rapid.TB, d dev.Device) []string {
 	t.Helper()
 	res, err := vol.Fsck(context.Background(), d, v.Driver, vol.CheckOptions{}, nil, nil)
 	if err != nil {
@@ -146,7 +147,7 @@ func (v volume) check(t testing.TB, d dev.Device) []string {
 	return out
 }
 
-func (v volume) mustBeClean(t testing.TB, d dev.Device, after string) {
+func (v volume) mustBeClean(t rapid.TB, d dev.Device, after string) {
 	t.Helper()
 	if got := v.check(t, d); len(got) > 0 {
 		t.Fatalf("after %s the check finds: %q", after, got)

@@ -33,7 +33,7 @@ func (v volume) fill(t *testing.T) {
 }
 
 // told is a node in words: what the format has a place for.
-func (v volume) told(t testing.TB, tree vol.Tree, n *vol.Node) string {
+func (v volume) told(t rapid.TB, tree vol.Tree, n *vol.Node) string {
 	t.Helper()
 	if err := tree.Details(n); err != nil {
 		t.Fatalf("%s: %v", n.Path, err)
@@ -52,7 +52,7 @@ func (v volume) told(t testing.TB, tree vol.Tree, n *vol.Node) string {
 }
 
 // inside is all that is on a volume, by path, and the contents of files.
-func (v volume) inside(t testing.TB, d dev.Device) (map[string]string, map[string][]byte) {
+func (v volume) inside(t rapid.TB, d dev.Device) (map[string]string, map[string][]byte) {
 	t.Helper()
 	ctx := context.Background()
 	tree, err := v.Driver.Read(ctx, d, vol.ReadOptions{})
@@ -94,7 +94,7 @@ func (v volume) own(what map[string]string) string {
 	return ""
 }
 
-func contents(t testing.TB, tree vol.Tree, n *vol.Node) []byte {
+func contents(t rapid.TB, tree vol.Tree, n *vol.Node) []byte {
 	t.Helper()
 	in, err := tree.Contents(n)
 	if err != nil {
@@ -109,7 +109,7 @@ func contents(t testing.TB, tree vol.Tree, n *vol.Node) []byte {
 }
 
 // must compares a volume with what was put there.
-func (v volume) must(t testing.TB, d dev.Device, c *content) {
+func (v volume) must(t rapid.TB, d dev.Device, c *content) {
 	t.Helper()
 	what, data := v.inside(t, d)
 	want, wantData := map[string]string{}, map[string][]byte{}
@@ -254,14 +254,9 @@ func (v volume) mapped(t *testing.T, d dev.Device) uint64 {
 func (v volume) fillRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := randomContent(rt, v)
-		d := v.fresh(t)
-		x, txn := v.open(t, d)
-		if _, err := putOn(context.Background(), x, txn, d, c.request()); err != nil {
-			rt.Fatalf("put: %v", err)
-		}
-		commit(t, txn)
-		v.mustBeClean(rt2{rt, t}, d, "put")
-		v.must(rt2{rt, t}, d, c)
+		d := v.fresh(rt)
+		v.mustPut(rt, d, c.request())
+		v.must(rt, d, c)
 	})
 }
 
