@@ -21,20 +21,26 @@ const manDir = "../../man"
 
 // The pages in the tree are those that the program writes.
 func TestManPagesAreUpToDate(t *testing.T) {
-	pages := newApp(drivers(), strings.NewReader(""), io.Discard, io.Discard).manPages()
-	for _, name := range slices.Sorted(maps.Keys(pages)) {
-		have, err := os.ReadFile(filepath.Join(manDir, name))
-		if err != nil || string(have) != pages[name] {
-			t.Errorf("man/%s is not what the program writes (%v); run: go run ./cmd/fatkit docs man man", name, err)
+	upToDate(t, manDir, newApp(drivers(), strings.NewReader(""), io.Discard, io.Discard).manPages(), "docs man man")
+}
+
+// upToDate holds the files in dir against those that the program writes there when
+// it is called with command.
+func upToDate(t *testing.T, dir string, files map[string]string, command string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		have, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || string(have) != files[name] {
+			t.Errorf("%s/%s is not what the program writes (%v); run: go run ./cmd/fatkit %s", dir, name, err, command)
 		}
 	}
-	files, err := os.ReadDir(manDir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
-		if pages[f.Name()] == "" {
-			t.Errorf("man/%s is a page of nothing", f.Name())
+	for _, e := range entries {
+		if files[e.Name()] == "" {
+			t.Errorf("%s/%s is about nothing that the program has", dir, e.Name())
 		}
 	}
 }
