@@ -58,6 +58,8 @@ func completionCases() []completion {
 		{"fatkit format -t f", []string{"fat32", "f2fs"}, []string{"exfat"}},
 		{"fatkit format --type e", []string{"exfat"}, []string{"fat32"}},
 		{"fatkit explain EXFAT-01", []string{"EXFAT-0112"}, []string{"FAT-0112"}},
+		{"fatkit explain DISK-010", []string{"DISK-0105"}, []string{"DISK-0001"}},
+		{"fatkit copy --links f", []string{"follow"}, []string{"skip"}},
 		{"fatkit help u", []string{"undo"}, []string{"check"}},
 		{"fatkit check ca", []string{"card.img"}, []string{"other.img"}},
 		{"fatkit check --undo ca", []string{"card.img"}, []string{"other.img"}},

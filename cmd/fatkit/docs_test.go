@@ -70,8 +70,8 @@ func TestManPagesAreComplete(t *testing.T) {
 			t.Errorf("fatkit(8) lacks %s", c.Name)
 		}
 	}
-	for _, d := range a.drivers {
-		for _, row := range d.Problems {
+	for _, c := range a.catalogues() {
+		for _, row := range c.problems {
 			if !strings.Contains(pages["fatkit-problems.7"], roff(row.Code)+" ") {
 				t.Errorf("fatkit-problems(7) lacks %s", row.Code)
 			}
@@ -113,8 +113,8 @@ func TestPageText(t *testing.T) {
 func TestProblemsAreExplained(t *testing.T) {
 	a := newApp(drivers(), strings.NewReader(""), io.Discard, io.Discard)
 	page := strings.NewReplacer(`\-`, "-", `\e`, `\`, `\&`, "").Replace(a.manPages()["fatkit-problems.7"])
-	for _, d := range a.drivers {
-		for _, p := range d.Problems {
+	for _, c := range a.catalogues() {
+		for _, p := range c.problems {
 			out, code := runNamed(t, "fatkit", "explain", p.Code)
 			flat := strings.Join(strings.Fields(out), " ")
 			for name, text := range map[string]string{
