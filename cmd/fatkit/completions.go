@@ -78,7 +78,7 @@ func (a *app) treeFlags(flags []cli.Flag) []treeFlag {
 	var out []treeFlag
 	for _, f := range flags {
 		d, ok := f.(cli.DocGenerationFlag)
-		if !ok {
+		if !ok || !offered(f) {
 			continue
 		}
 		value, usage := placeholder(d.GetUsage())

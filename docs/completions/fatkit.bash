@@ -364,7 +364,7 @@ _fatkit() {
 		;;
 	cat)
 		if [[ $cur == -* ]]; then
-			words='--codepage --json -q --quiet -v --verbose -h --help'
+			words='--codepage -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	copy)

@@ -133,7 +133,6 @@ complete -c fatkit -n '__fish_seen_subcommand_from ls' -s q -l quiet -d 'print e
 complete -c fatkit -n '__fish_seen_subcommand_from ls' -s v -l verbose -d 'print more'
 complete -c fatkit -n '__fish_seen_subcommand_from ls' -s h -l help -d 'show help'
 complete -c fatkit -n '__fish_seen_subcommand_from cat' -l codepage -x -d 'NUMBER of the code page of short names on FAT, such as 850 or 866'
-complete -c fatkit -n '__fish_seen_subcommand_from cat' -l json -d 'print one JSON document on standard output, also for errors'
 complete -c fatkit -n '__fish_seen_subcommand_from cat' -s q -l quiet -d 'print errors and findings only: no notes, no summary, no progress'
 complete -c fatkit -n '__fish_seen_subcommand_from cat' -s v -l verbose -d 'print more'
 complete -c fatkit -n '__fish_seen_subcommand_from cat' -s h -l help -d 'show help'

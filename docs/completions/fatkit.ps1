@@ -28,7 +28,7 @@ Register-ArgumentCompleter -Native -CommandName fatkit -ScriptBlock {
         'zero' = '-o', '--offset', '-l', '--length', '-n', '--keep-size', '--free', '--slack', '--punch', '--write', '-f', '--force', '--dry-run', '--partition-label', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'mount-scan' = '--quick', '--readahead', '-j', '--partition-label', '--max-size', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'ls' = '-l', '--long', '-R', '--recursive', '--extents', '--codepage', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
-        'cat' = '--codepage', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
+        'cat' = '--codepage', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'copy' = '-r', '-R', '--recursive', '--sparse', '--replace', '--tar', '--links', '--rename', '--owner', '--file-contexts', '--codepage', '-f', '--force', '--dry-run', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'rm' = '-r', '-R', '--recursive', '-f', '--force', '--dry-run', '--codepage', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
         'mkdir' = '-p', '--parents', '-f', '--force', '--dry-run', '--codepage', '--undo', '--keep-undo', '--json', '-q', '--quiet', '-v', '--verbose', '-h', '--help'
