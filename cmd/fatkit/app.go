@@ -37,6 +37,7 @@ type app struct {
 
 	partName string // --partition-label
 	maxSize  int64  // --max-size, in bytes; 0: not given
+	bounded  bool   // the command has --max-size
 	columns  int    // width of standard output; 0 where it is no terminal
 	board    *meter // where several works run at once: shows all of them
 }
