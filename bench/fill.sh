@@ -67,15 +67,17 @@ large() {
 
 # list: volumes that bench/fat.sh and bench/exfat.sh make, if they are there.
 list() {
-	local found
-	for image in tree.img nofat.img; do
-		found=$dir/$image
-		if [ -e "$found" ]; then
-			measure "ls -R, $image" "" "fatkit ls -R=$bin/fatkit ls -R $found >/dev/null"
-		else
-			echo "<!-- ls -R: there is no $image; make it with bench/fat.sh -d or bench/exfat.sh -d -->"
-		fi
-	done
+	lists "ls -R, 200 000 files on FAT32" tree.img "bench/fat.sh -d $dir tree"
+	lists "ls -R, 198 000 files on exFAT" nofat.img "bench/exfat.sh -d $dir nofat"
+}
+
+# lists TITLE IMAGE MAKE: fatkit ls of an image that the command MAKE leaves there.
+lists() {
+	if [ -e "$dir/$2" ]; then
+		measure "$1" "" "fatkit ls -R=$bin/fatkit ls -R $dir/$2 >/dev/null"
+	else
+		echo "<!-- $1: there is no $2; $3 makes it -->"
+	fi
 }
 
 table_head

@@ -37,6 +37,7 @@ type app struct {
 
 	partName string // --partition-label
 	maxSize  int64  // --max-size, in bytes; 0: not given
+	bounded  bool   // the command has --max-size
 	columns  int    // width of standard output; 0 where it is no terminal
 	board    *meter // where several works run at once: shows all of them
 }
@@ -100,7 +101,7 @@ func wantsJSON(args []string) bool {
 func (a *app) cli() *cli.App {
 	commands := append(a.commands(), a.docsCommand())
 	for _, c := range commands {
-		c.Flags = append(c.Flags, a.commonFlags()...)
+		c.Flags = append(c.Flags, a.commonFlags(c.Name == "cat")...)
 		c.OnUsageError = a.badUsage
 		c.CustomHelpTemplate = cli.CommandHelpTemplate + helpExamples(c.Name)
 		c.HideHelpCommand = true // else an image called "help" could not be named
@@ -115,7 +116,7 @@ func (a *app) cli() *cli.App {
 		Description: "Exit codes are the bits of fsck(8): 0 clean or done, 1 errors corrected, " +
 			"4 errors left or request not possible, 8 could not be carried out, 16 usage error, 32 cancelled.",
 		Commands:        append(commands, a.helpCommand()),
-		Flags:           append(a.commonFlags(), toggle("print the version", "version"), cli.HelpFlag),
+		Flags:           append(a.commonFlags(false), toggle("print the version", "version"), cli.HelpFlag),
 		HideVersion:     true, // its -v would take ours
 		Writer:          a.out,
 		ErrWriter:       a.errw,
@@ -135,10 +136,12 @@ func (a *app) commands() []*cli.Command {
 	}
 }
 
-// commonFlags are those of every command.
-func (a *app) commonFlags() []cli.Flag {
+// commonFlags are those of every command. With bytes the command prints bytes of
+// files, and is asked for JSON by mistake alone: --json is told apart from flags that
+// nobody knows, and not offered.
+func (a *app) commonFlags(bytes bool) []cli.Flag {
 	return []cli.Flag{
-		toggle("print one JSON document on standard output, also for errors", "json"),
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON document on standard output, also for errors", DisableDefaultText: true, Hidden: bytes},
 		toggle("print errors and findings only: no notes, no summary, no progress", "quiet", "q"),
 		toggle("print more", "verbose", "v"),
 	}

@@ -16,41 +16,50 @@ type volumeChange struct {
 	dryRun bool // stage it, which tells whether it can be done, and write nothing
 }
 
+// staging is a change that is being staged.
+type staging struct {
+	*target
+	vol vol.Volume // on d
+	d   dev.Device // the volume as it will be
+	raw dev.Device // the volume below the transaction; nil where nothing is to be written
+}
+
 // change opens the one volume in an image, has stage change it, and commits what
 // that staged.
-func (a *app) change(ctx context.Context, c volumeChange, stage func(*target, vol.Volume) error) (stats dev.CommitStats, err error) {
+func (a *app) change(ctx context.Context, c volumeChange, stage func(*staging) error) (stats dev.CommitStats, err error) {
 	t, err := a.openTarget(ctx, c.image, c.undo, c.dryRun)
 	if err != nil {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	txn, d, err := t.begin()
-	if err != nil {
-		return stats, err
-	}
+	txn := dev.Begin(t.file)
 	defer txn.Rollback()
-	v, err := t.openVolume(ctx, a, d, c.open, c.dryRun)
-	if err != nil {
+	s := &staging{target: t}
+	if err := s.open(ctx, a, txn, c); err != nil {
 		return stats, err
 	}
-	if err := stage(t, v); err != nil || c.dryRun {
+	if err := stage(s); err != nil || c.dryRun {
 		return stats, err
 	}
 	return a.commit(ctx, t.image, txn, t.undo, t.keep)
 }
 
-// openVolume opens the volume on d, a transaction. What free clusters hold goes
-// around it, straight to the image, unless nothing is to be written at all.
-func (t *target) openVolume(ctx context.Context, a *app, d dev.Device, o vol.OpenOptions, dry bool) (vol.Volume, error) {
-	now, err := a.clock()
-	if err != nil {
-		return nil, err
+// open opens the volume on the transaction. What free clusters hold goes around
+// that, straight to the image.
+func (s *staging) open(ctx context.Context, a *app, txn *dev.Txn, c volumeChange) (err error) {
+	o := c.open
+	if o.Now, err = a.clock(); err != nil {
+		return err
 	}
-	o.Now = now
-	if !dry {
-		if o.Raw, err = t.volume(t.file); err != nil {
-			return nil, err
+	if s.d, err = s.volume(txn); err != nil {
+		return err
+	}
+	if !c.dryRun {
+		if s.raw, err = s.volume(s.file); err != nil {
+			return err
 		}
 	}
-	return t.drv.Open(ctx, d, o)
+	o.Raw = s.raw
+	s.vol, err = s.drv.Open(ctx, s.d, o)
+	return err
 }

@@ -78,7 +78,7 @@ func (a *app) treeFlags(flags []cli.Flag) []treeFlag {
 	var out []treeFlag
 	for _, f := range flags {
 		d, ok := f.(cli.DocGenerationFlag)
-		if !ok {
+		if !ok || !offered(f) {
 			continue
 		}
 		value, usage := placeholder(d.GetUsage())
@@ -116,6 +116,8 @@ func (a *app) choices(flag string) []string {
 		return []string{"none", "all"}
 	case "encoding":
 		return []string{"utf8", "utf8:strict"}
+	case "links":
+		return []string{"follow", "skip", "error"}
 	case "table":
 		return []string{"none", "mbr", "gpt"}
 	}
@@ -125,8 +127,8 @@ func (a *app) choices(flag string) []string {
 // problemCodes are the codes of all catalogues, in order.
 func (a *app) problemCodes() []string {
 	var codes []string
-	for _, d := range a.drivers {
-		for _, p := range d.Problems {
+	for _, c := range a.catalogues() {
+		for _, p := range c.problems {
 			codes = append(codes, p.Code)
 		}
 	}

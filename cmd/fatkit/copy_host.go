@@ -105,7 +105,10 @@ func (s *hostSink) mayReplace(name string) error {
 
 // fill writes the contents. Holes of the image stay holes.
 func (s *hostSink) fill(ctx context.Context, f *os.File, n *vol.Node, in io.ReaderAt, ms []vol.Mapping) error {
-	w := &holeWriter{f: f, sparse: s.sparse || holes(n, ms)}
+	var w io.Writer = f
+	if s.sparse || holes(n, ms) {
+		w = dev.NewSparseWriter(f)
+	}
 	if err := pump(ctx, w, in, n.Size); err != nil {
 		return err
 	}
@@ -121,31 +124,6 @@ func holes(n *vol.Node, ms []vol.Mapping) bool {
 		}
 	}
 	return data < n.Size
-}
-
-// holeWriter leaves out blocks of zeros, if it is to.
-type holeWriter struct {
-	f      *os.File
-	at     int64
-	sparse bool
-}
-
-// Write is io.Writer.
-func (w *holeWriter) Write(p []byte) (int, error) {
-	const block = 4096
-	for done := 0; done < len(p); {
-		n := len(p) - done
-		if w.sparse {
-			n = min(n, block)
-		}
-		if part := p[done : done+n]; !w.sparse || !dev.AllZero(part) {
-			if _, err := w.f.WriteAt(part, w.at); err != nil {
-				return done, err
-			}
-		}
-		done, w.at = done+n, w.at+int64(n)
-	}
-	return len(p), nil
 }
 
 func (s *hostSink) other(name string, n *vol.Node) error {

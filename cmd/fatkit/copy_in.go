@@ -10,7 +10,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/source"
 )
@@ -38,50 +37,32 @@ type renamedDoc struct {
 func unixTime(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 
 // into copies files of the host into the image, as one change.
-func (r *copyRun) into(ctx context.Context, sources []string, dest string) (err error) {
+func (r *copyRun) into(ctx context.Context, sources []string, dest string) error {
 	start := time.Now()
 	if err := r.inside(); err != nil {
 		return err
 	}
-	t, err := r.a.openTarget(ctx, r.image, r.undo, r.dryRun)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	l, err := r.gather(ctx, t, sources, dest)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.src.Close()) }()
-	l.tell(r.image)
-	txn, d, err := t.begin()
-	if err != nil {
-		return err
-	}
-	defer txn.Rollback()
-	v, err := t.openVolume(ctx, r.a, d, vol.OpenOptions{Force: r.force, ReadOptions: r.in.read}, r.dryRun)
-	if err != nil {
-		return err
-	}
-	var raw dev.Device
-	if !r.dryRun {
-		if raw, err = t.volume(t.file); err != nil {
+	var doc *copyDoc
+	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.in.read}, r.dryRun}
+	stats, err := r.a.change(ctx, c, func(s *staging) (err error) {
+		l, err := r.gather(ctx, s.target, sources, dest)
+		if err != nil {
 			return err
 		}
-	}
-	req := &vol.PutRequest{Replace: r.replace, Rename: r.in.rename}
-	res, err := l.put(ctx, v, d, raw, req, r.image)
+		defer func() { err = errors.Join(err, l.src.Close()) }()
+		l.tell(r.image)
+		res, err := l.put(ctx, s.vol, s.d, s.raw, &vol.PutRequest{Replace: r.replace, Rename: r.in.rename}, r.image)
+		if err != nil {
+			return err
+		}
+		doc = r.document(l, res)
+		doc.Type = s.vol.Info().Type
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	var stats dev.CommitStats
-	if !r.dryRun {
-		if stats, err = r.a.commit(ctx, t.image, txn, t.undo, t.keep); err != nil {
-			return err
-		}
-	}
-	doc := r.document(l, res)
-	doc.Type, doc.Metadata, doc.Seconds = v.Info().Type, stats.BytesWritten, time.Since(start).Seconds()
+	doc.Metadata, doc.Seconds = stats.BytesWritten, time.Since(start).Seconds()
 	r.print(doc)
 	return nil
 }

@@ -127,7 +127,13 @@ func (r *copyRun) copyAll(ctx context.Context, to sink, sources []string, name s
 	if err := to.done(); err != nil {
 		return err
 	}
-	r.a.detail("%s, %s copied", plural(o.files, "file", "files"), humanize.IBytes(uint64(o.bytes)))
+	done := plural(o.files, "file", "files") + ", " + humanize.IBytes(uint64(o.bytes))
+	switch {
+	case !r.dryRun:
+		r.a.detail("%s copied", done)
+	case !r.a.json && !r.a.quiet:
+		r.a.printf("%s would be copied\n", done)
+	}
 	return nil
 }
 

@@ -171,6 +171,7 @@ func (a *app) readImageFlags(c *cli.Context) (err error) {
 	if c.Command.Name != "format" { // where it may be the name of a new one
 		a.partName = c.String("partition-label")
 	}
+	a.bounded = slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "max-size") })
 	if a.maxSize, err = size(c, "max-size"); err == nil && c.IsSet("max-size") && a.maxSize == 0 {
 		err = usagef("--max-size: nothing is as small as that")
 	}

@@ -80,6 +80,12 @@ func visible(top *cli.App) []*cli.Command {
 	return cs
 }
 
+// offered tells whether users are told of a flag.
+func offered(f cli.Flag) bool {
+	v, ok := f.(cli.VisibleFlag)
+	return !ok || v.IsVisible()
+}
+
 // page is a manual page being written, in the man macros of roff.
 type page struct{ strings.Builder }
 
@@ -210,7 +216,7 @@ func synopsis(c *cli.Command) []string {
 func (p *page) flags(flags []cli.Flag) {
 	for _, f := range flags {
 		d, ok := f.(cli.DocGenerationFlag)
-		if !ok || f == cli.HelpFlag { // it comes last
+		if !ok || !offered(f) || f == cli.HelpFlag { // which comes last
 			continue
 		}
 		value, usage := placeholder(d.GetUsage())

@@ -27,7 +27,7 @@ func fileWords() map[string]commandWords {
 		"copy": {
 			description: `Into an image: new clusters are filled first, straight on the device, then the directories change as one transaction, so that an error, a full volume or a power cut leaves the files as they were. A source that changes while it is read is an error. What the file system has no place for, owners and modes on FAT and exFAT for example, is left out and said in one line; symbolic links, special files, and names that it cannot hold are errors unless an option says otherwise.
 
-Out of an image: files are written beside their names and renamed, below DEST and nowhere else, whatever names or links the image has. What cannot be read is told, and the rest copied; the exit code is 8 then.`,
+Out of an image: files are written beside their names and renamed, below DEST and nowhere else, whatever names or links the image has. What cannot be read is told, and the rest copied; the exit code is 8 then. With --json a document is printed for errors alone.`,
 			examples: `Into and out of a card image, and a whole image as an archive:
 
   fatkit copy -r overlays config.txt boot.img::/
@@ -44,7 +44,7 @@ Out of an image: files are written beside their names and renamed, below DEST an
 			also:     []string{"mmd(1)"},
 		},
 		"map": {
-			description: `A cell of the map is drawn as what it has most of, but bad clusters, and the file that --show names, are seen however little of a cell they are. Free space that belongs to the largest free run is marked in pictures.`,
+			description: `A cell of the map is drawn as what it has most of, but bad clusters, and the file that --show names, are seen however little of a cell they are. Free space that belongs to the largest free run is marked in pictures. With --json and a picture a document is printed for errors alone.`,
 			examples: `Is this file in one piece, and where on the disk? And what a volume looks like:
 
   fatkit map card.img DCIM/CLIP0001.BIN

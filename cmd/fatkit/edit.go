@@ -161,13 +161,13 @@ func (e *edit) run(ctx context.Context, change func(*target, vol.Filler, *editDo
 	start := time.Now()
 	doc := &editDoc{Schema: "fatkit." + e.a.command + "/1", Image: e.image, DryRun: e.dryRun, Paths: []string{}}
 	c := volumeChange{e.image, e.undo, vol.OpenOptions{Force: e.force, ReadOptions: e.read}, e.dryRun}
-	stats, err := e.a.change(ctx, c, func(t *target, v vol.Volume) error {
-		f, ok := v.(vol.Filler)
+	stats, err := e.a.change(ctx, c, func(s *staging) error {
+		f, ok := s.vol.(vol.Filler)
 		if !ok {
 			return fmt.Errorf("%w: the files of a volume of this type cannot be changed", vol.ErrRequest)
 		}
-		doc.Type = v.Info().Type
-		return change(t, f, doc)
+		doc.Type = s.vol.Info().Type
+		return change(s.target, f, doc)
 	})
 	if err != nil {
 		return err

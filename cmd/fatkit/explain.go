@@ -72,8 +72,8 @@ func (a *app) explain(c *cli.Context) error {
 // nearProblem asks about the code or name that may have been meant.
 func (a *app) nearProblem(code string) string {
 	var have []string
-	for _, d := range a.drivers {
-		for _, p := range d.Problems {
+	for _, c := range a.catalogues() {
+		for _, p := range c.problems {
 			have = append(have, p.Code, p.Slug)
 		}
 	}

@@ -261,11 +261,3 @@ func (a *app) newTarget(ctx context.Context, im *image, u undoFlags, dry bool) (
 	a.detail("%s: %s at byte %d", r.name(im.arg), r.id.Type, r.at.Off)
 	return &target{im, r, j, u.keep}, nil
 }
-
-// begin starts the one change of a command: the transaction over the image, and
-// the volume on it.
-func (t *target) begin() (*dev.Txn, dev.Device, error) {
-	txn := dev.Begin(t.file)
-	d, err := t.volume(txn)
-	return txn, d, err
-}

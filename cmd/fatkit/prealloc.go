@@ -190,15 +190,15 @@ func (r *preallocRun) run(ctx context.Context) error {
 	start := time.Now()
 	var doc *preallocDoc
 	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force}, r.dryRun}
-	stats, err := r.a.change(ctx, c, func(t *target, v vol.Volume) error {
-		res, err := v.Preallocate(ctx, r.req)
+	stats, err := r.a.change(ctx, c, func(s *staging) error {
+		res, err := s.vol.Preallocate(ctx, r.req)
 		if err != nil {
 			return err
 		}
 		if res.Stale {
 			r.a.note("%s: --fill none: what the new clusters held before becomes readable in the files", r.image)
 		}
-		doc = r.doc(res, v.Info(), t.at.Off)
+		doc = r.doc(res, s.vol.Info(), s.at.Off)
 		return nil
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ func TestDidYouMean(t *testing.T) {
 	f.run("check", "--fial-on", "info", "IMAGE").want(t, exitUsage, "(did you mean --fail-on?)")
 	f.run("--vresion").want(t, exitUsage, "(did you mean --version?)")
 	f.run("explain", "FAKE-00001").want(t, exitUsage, "(did you mean FAKE-0001?)")
+	f.run("explain", "DISK-00001").want(t, exitUsage, "(did you mean DISK-0001?)")
 	f.run("explain", "hopeles").want(t, exitUsage, "(did you mean hopeless?)")
 	f.run("check", f.image[:len(f.image)-len("card.img")]+"crad.img").want(t, exitFailed, "(did you mean card.img?)")
 	f.run("info", "--json", f.image[:len(f.image)-len("card.img")]+"card.mg:2").want(t, exitFailed, `(did you mean card.img:2?)`)

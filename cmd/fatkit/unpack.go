@@ -52,10 +52,12 @@ func (a *app) unpack(ctx context.Context, im *image, o dev.OpenOptions) (_ *dev.
 	out.tell = func() { m.update(src.done, file.Size()) }
 	m.read = func() int64 { return out.done }
 	f, err := dev.Unpack(ctx, im.path, "", out, a.maxUnpacked())
-	if errors.Is(err, dev.ErrTooLarge) {
+	switch {
+	case errors.Is(err, dev.ErrTooLarge) && a.bounded:
 		return nil, fmt.Errorf("%w; --max-size allows more, TMPDIR says where to", err)
-	}
-	if err != nil {
+	case errors.Is(err, dev.ErrTooLarge):
+		return nil, fmt.Errorf("%w; TMPDIR says where to", err)
+	case err != nil:
 		return nil, broken(im.packed, err)
 	}
 	a.detail("%s: unpacked with %s to %d bytes in %.2f s", im.arg, im.packed, f.Size(), time.Since(start).Seconds())

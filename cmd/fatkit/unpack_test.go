@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -16,6 +17,7 @@ import (
 func TestBomb(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
+	var bomb string
 	for _, p := range devtest.Packings() {
 		path := filepath.Join(t.TempDir(), "bomb.img")
 		n := 64 << 20
@@ -44,6 +46,12 @@ func TestBomb(t *testing.T) {
 		if err := im.Close(); err != nil {
 			t.Error(err)
 		}
+		bomb = path
+	}
+	a := newApp(drivers(), nil, io.Discard, io.Discard) // as of a command without --max-size
+	a.maxSize = 1 << 20
+	if _, err := a.open(t.Context(), bomb, dev.OpenOptions{}); !errors.Is(err, dev.ErrTooLarge) || strings.Contains(err.Error(), "--max-size") {
+		t.Error(err)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

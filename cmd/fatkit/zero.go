@@ -148,12 +148,12 @@ func (r *zeroRun) runFiles(ctx context.Context) error {
 	start := time.Now()
 	doc := &zeroDoc{Schema: "fatkit.zero/1", Image: r.image, DryRun: r.dryRun, Files: []zeroedFileDoc{}}
 	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force}, r.dryRun}
-	_, err := r.a.change(ctx, c, func(_ *target, v vol.Volume) error {
-		res, err := v.ZeroRanges(ctx, r.req)
+	_, err := r.a.change(ctx, c, func(s *staging) error {
+		res, err := s.vol.ZeroRanges(ctx, r.req)
 		if err != nil {
 			return err
 		}
-		doc.Type = v.Info().Type
+		doc.Type = s.vol.Info().Type
 		for _, f := range res.Files {
 			doc.Files = append(doc.Files, zeroedFileDoc(f))
 		}

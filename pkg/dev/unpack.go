@@ -1,7 +1,6 @@
 package dev
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 var ErrTooLarge = errors.New("too large unpacked")
 
 const (
-	unpackPiece = 1 << 20  // bytes read at once; runs of zeros of 4 KiB and more in it are left as holes
+	unpackPiece = 1 << 20  // bytes read at once
 	unpackSpare = 64 << 20 // bytes of the file system that are left to others
 	unpackLook  = 32 << 20 // bytes written between two looks at how much is left
 )
@@ -48,14 +47,17 @@ func Unpack(ctx context.Context, path, dir string, r io.Reader, most int64) (*Fi
 // unpackTo reads r into f.
 func unpackTo(ctx context.Context, f *os.File, path string, r io.Reader, most int64) (*File, error) {
 	markSparse(f)
-	w := &holeWriter{f: f, most: most}
+	w := NewSparseWriter(&roomy{f: f})
 	b := make([]byte, unpackPiece)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		n, err := fill(r, b)
-		if werr := w.write(b[:n]); werr != nil {
+		if int64(n) > most-w.off {
+			return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+		}
+		if _, werr := w.Write(b[:n]); werr != nil {
 			return nil, werr
 		}
 		if errors.Is(err, io.EOF) {
@@ -82,50 +84,20 @@ func fill(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// holeWriter writes a file from its start to its end and leaves zeros out.
-type holeWriter struct {
+// roomy is a file that is not written to beyond the room of its file system.
+type roomy struct {
 	f    *os.File
-	off  int64
-	most int64
 	room int64 // bytes that may be written before the next look at what is free
 }
 
-func (w *holeWriter) write(p []byte) error {
-	if int64(len(p)) > w.most-w.off {
-		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.most)
-	}
-	var zeros [txnPage]byte
-	for len(p) > 0 {
-		n, data := 0, !bytes.Equal(p[:min(txnPage, len(p))], zeros[:min(txnPage, len(p))])
-		for n < len(p) { // pages that are alike in this
-			m := min(txnPage, len(p)-n)
-			if data == bytes.Equal(p[n:n+m], zeros[:m]) {
-				break
-			}
-			n += m
-		}
-		if data {
-			if err := w.take(int64(n)); err != nil {
-				return err
-			}
-			if _, err := w.f.WriteAt(p[:n], w.off); err != nil {
-				return err
-			}
-		}
-		p, w.off = p[n:], w.off+int64(n)
-	}
-	return nil
-}
-
-// take refuses to fill the file system to its brim: others need it, too. It looks
+// WriteAt refuses to fill the file system to its brim: others need it, too. It looks
 // only now and then, as that is a call of the system.
-func (w *holeWriter) take(n int64) error {
-	if w.room -= n; w.room >= 0 {
-		return nil
+func (w *roomy) WriteAt(p []byte, off int64) (int, error) {
+	if w.room -= int64(len(p)); w.room < 0 {
+		w.room = unpackLook
+		if free, ok := freeBytes(w.f); ok && free < unpackSpare+unpackLook {
+			return 0, fmt.Errorf("%w: %d bytes are free where it is unpacked to, after %d", ErrTooLarge, free, off)
+		}
 	}
-	w.room = unpackLook
-	if free, ok := freeBytes(w.f); ok && free < unpackSpare+unpackLook {
-		return fmt.Errorf("%w: %d bytes are free where it is unpacked to, after %d", ErrTooLarge, free, w.off)
-	}
-	return nil
+	return w.f.WriteAt(p, off)
 }

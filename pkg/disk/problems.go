@@ -15,11 +15,13 @@ func Problems() []vol.Problem {
 	return vol.Describe(append(gptProblems(), partitionProblems()...), causes(), elsewhere())
 }
 
+// row is a problem that fatkit does not repair, as it does not change tables.
+func row(code, slug string, sev vol.Severity, title, explain, source string) vol.Problem {
+	return vol.Problem{Code: code, Slug: slug, Severity: sev, Title: title, Explain: explain, Source: source}
+}
+
 // The two copies of a GPT: DISK-0001 …
 func gptProblems() []vol.Problem {
-	row := func(code, slug string, sev vol.Severity, title, explain, source string) vol.Problem {
-		return vol.Problem{Code: code, Slug: slug, Severity: sev, Title: title, Explain: explain, Source: source}
-	}
 	return []vol.Problem{
 		row("DISK-0001", dev.FaultPrimary, vol.SevError, "the first copy of the GPT is damaged",
 			"A GPT stands at the start of the disk and, as a backup, at its end, with checksums of the header and of the entries. "+
@@ -59,9 +61,6 @@ func gptProblems() []vol.Problem {
 
 // Partitions, and the chain of logical ones: DISK-0101 …
 func partitionProblems() []vol.Problem {
-	row := func(code, slug string, sev vol.Severity, title, explain, source string) vol.Problem {
-		return vol.Problem{Code: code, Slug: slug, Severity: sev, Title: title, Explain: explain, Source: source}
-	}
 	const chain = "[MBR] extended partition: tables of logical partitions"
 	return []vol.Problem{
 		row("DISK-0101", dev.FaultBeyond, vol.SevError, "a partition goes past the end of the disk",
