@@ -75,21 +75,12 @@ func (h *handle) has(advise byte) bool { return h.b.advise()&advise != 0 }
 // __get_segment_type_6(): a policy, but for directories, which are hot.
 func (h *handle) dataLog() int {
 	switch {
-	case h.b.isDir() || h.has(adviseHot) || h.w.isQuota(h.nid):
+	case h.b.isDir() || h.has(adviseHot) || h.w.g.isQuota(h.nid):
 		return hotData
 	case h.has(adviseCold):
 		return coldData
 	}
 	return warmData
-}
-
-func (w *writer) isQuota(nid uint32) bool {
-	for _, q := range w.g.QuotaInos {
-		if q == nid && q != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // step is a pointer to a node on the way to a page: word of the node before it,
