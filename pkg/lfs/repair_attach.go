@@ -283,10 +283,9 @@ func (c *checker) rescueNodes(ctx context.Context, ino uint32, f *lostFile) erro
 		return notNow(err)
 	}
 	w := to.w
-	if err := w.nat.set(ino, ino, newAddr); err != nil {
+	if err := w.takeInode(ino); err != nil {
 		return err
 	}
-	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
 	h := &handle{w: w, path: name.path(to), nid: ino, b: to.newInode(ino, name.name, modeFile|0o600)}
 	if err := to.add(&name, ino, typeFile); err != nil {
 		return err

@@ -182,10 +182,9 @@ func (r *replay) file(f *replayed, n nodeBlock) (*handle, error) {
 		return nil, nil // its inode comes later
 	}
 	w := r.w
-	if err := w.nat.set(n.ino(), n.ino(), newAddr); err != nil {
+	if err := w.takeInode(n.ino()); err != nil {
 		return nil, err
 	}
-	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
 	h := &handle{w: w, path: textf("<inode %d>", n.ino()), nid: n.ino(), b: slices.Clone(n)}
 	first := r.c.g.extraWords(n)
 	if n.inline()&(inlineData|inlineDentry) == 0 {
@@ -196,9 +195,6 @@ func (r *replay) file(f *replayed, n nodeBlock) (*handle, error) {
 	h.b.put64(inodeBlocks, 1)
 	h.b.put32(inodeLinks, 1)
 	clear(h.b[inodeExtent:inodeAddrs])
-	if r.c.m.handles == nil {
-		r.c.m.handles = map[uint32]*handle{}
-	}
 	r.c.m.handles[n.ino()] = h
 	return h, nil
 }
