@@ -276,34 +276,6 @@ func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
 	return r.c.freeInode(r.ctx, ino)
 }
 
-// remove takes an entry out of a directory.
-func (h *handle) remove(n *dirName) error {
-	if h.b.inline()&inlineDentry != 0 {
-		d := newDentryBlock(h.w.g.inlineArea(h.b))
-		if i := d.find(n); i >= 0 {
-			d.drop(i)
-		}
-		return nil
-	}
-	for level := 0; level < int(min(h.b.depth(), maxDirDepth)); level++ {
-		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
-		for page := from; page < to; page++ {
-			b, err := h.readPage(page)
-			if err != nil {
-				return err
-			}
-			if b == nil {
-				continue
-			}
-			if i := newDentryBlock(b).find(n); i >= 0 {
-				newDentryBlock(b).drop(i)
-				return h.writePage(page, b)
-			}
-		}
-	}
-	return nil
-}
-
 // takeData takes over what a node holds or leads to, [Linux] behaviour
 // do_recover_data().
 func (r *replay) takeData(h *handle, n nodeBlock) error {
