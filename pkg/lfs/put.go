@@ -360,5 +360,3 @@ func (p *filling) proveMade(ctx context.Context) error {
 	})
 	return errors.Join(err, bad)
 }
-
-var _ dev.Device = (*outbox)(nil)
