@@ -300,28 +300,6 @@ func (r *replay) takeData(h *handle, n nodeBlock) error {
 	return r.takePointers(h, page, n[:4*h.leafSlots()])
 }
 
-// firstPage is the first page that the direct node at a place of the file has;
-// ok is false for other nodes. [Linux] behaviour f2fs_start_bidx_of_node().
-func (h *handle) firstPage(place uint32) (page uint64, ok bool) {
-	per := uint32(h.w.g.per().nodeSlots())
-	if place == 0 || isIndirect(place, per) {
-		return 0, false
-	}
-	node := place - 1 // of direct nodes
-	switch {
-	case place <= 2:
-	case place <= 3+per:
-		node = place - 2
-	case place <= 4+2*per:
-		node = place - 3
-	default:
-		rest := place - (5 + 2*per) - 1
-		node = 2 + 2*per + rest/(per+1)*per + rest%(per+1) - 1
-	}
-	_, n := h.slots()
-	return uint64(n) + uint64(node)*uint64(h.leafSlots()), true
-}
-
 // takeInline takes data over that is in the inode, [Linux] behaviour
 // f2fs_recover_inline_data().
 func (r *replay) takeInline(h *handle, n nodeBlock) (bool, error) {

@@ -159,19 +159,6 @@ func (w *writer) nodeLog(n nodeBlock) int {
 	return hotNode
 }
 
-// isIndirect tells whether the node at a place of a file leads to nodes,
-// [Linux] behaviour IS_DNODE().
-func isIndirect(place, per uint32) bool {
-	switch first := 6 + 2*per; {
-	case place == xattrPlace:
-		return false
-	case place == 3, place == 4+per, place == 5+2*per:
-		return true
-	default:
-		return place >= first && (place-first)%(per+1) == 0
-	}
-}
-
 // putNode writes a node: to a new place, or again to the one that it was given
 // since the checkpoint. Its footer says which node it is. It carries no version
 // of a checkpoint, so that none can take it for a part of its log.
