@@ -163,7 +163,7 @@ func (c *batch) child(dir *handle, name string, create, last bool) (*handle, err
 	path := vol.JoinPath(dir.path, name)
 	switch {
 	case ino != 0:
-		if ino < rootIno || c.w.isQuota(ino) {
+		if ino < rootIno || c.w.g.isQuota(ino) {
 			return nil, damagedf("%s leads to inode %d, which is no file's; run check -y", path, ino)
 		}
 		h, err := c.w.open(path, ino)

@@ -48,7 +48,8 @@ type checker struct {
 
 // newChecker is Driver.Check.
 func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
-	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems()), twice: map[uint32]bool{}}
+	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems()), twice: map[uint32]bool{},
+		m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}}}
 }
 
 // Passes in order; each relies on what the ones before it left in c.

@@ -24,11 +24,10 @@ func (h *handle) create(n *dirName, mode uint16) (*handle, error) {
 	if err := w.room(vol.JoinPath(h.path, string(n.name)), 1); err != nil {
 		return nil, err
 	}
-	nid, err := w.nat.alloc(0)
+	nid, err := w.allocInode()
 	if err != nil {
 		return nil, err
 	}
-	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
 	c := &handle{w: w, path: vol.JoinPath(h.path, string(n.name)), nid: nid, b: h.newInode(nid, n.name, mode)}
 	kind := byte(typeFile)
 	if c.b.isDir() {

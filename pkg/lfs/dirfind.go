@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"bytes"
+	"iter"
 	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -83,20 +84,17 @@ func (h *handle) lookup(n *dirName) (ino uint32, kind byte, err error) {
 		return ino, kind, nil
 	}
 	b := make([]byte, h.w.g.BlockSize)
-	for level := 0; level < int(min(h.b.depth(), maxDirDepth)); level++ {
-		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
-		for page := from; page < to; page++ {
-			ok, err := h.readInto(page, b)
-			if err != nil {
-				return 0, 0, err
-			}
-			d := newDentryBlock(b)
-			if ok && take(d) {
-				return ino, kind, nil
-			}
-			if ok && n.room == 0 && d.room(nameSlots(len(n.name))) >= 0 {
-				n.room = page + 1
-			}
+	for _, page := range h.pagesFor(n.hash) {
+		ok, err := h.readInto(page, b)
+		if err != nil {
+			return 0, 0, err
+		}
+		d := newDentryBlock(b)
+		if ok && take(d) {
+			return ino, kind, nil
+		}
+		if ok && n.room == 0 && d.room(nameSlots(len(n.name))) >= 0 {
+			n.room = page + 1
 		}
 	}
 	return 0, 0, nil
@@ -111,14 +109,14 @@ func (h *handle) names(yield func(string) bool) {
 		return
 	}
 	b := make([]byte, h.w.g.BlockSize)
-	for level := range int(min(h.b.depth(), maxDirDepth)) {
-		from, _ := bucketPages(level, int(h.b.dirLevel()), 0)
-		to := from + dirBuckets(level, int(h.b.dirLevel()))*blocksPerBucket(level)
-		for page := from; page < min(to, maxNamedPages); page++ {
-			ok, err := h.readInto(page, b)
-			if err != nil || ok && !newDentryBlock(b).eachName(yield) {
-				return
-			}
+	pages := uint64(0)
+	for level := range h.levels() {
+		pages += dirBuckets(level, int(h.b.dirLevel())) * blocksPerBucket(level)
+	}
+	for page := range min(pages, maxNamedPages) {
+		ok, err := h.readInto(page, b)
+		if err != nil || ok && !newDentryBlock(b).eachName(yield) {
+			return
 		}
 	}
 }
@@ -128,26 +126,18 @@ const maxNamedPages = 4096
 
 // eachName calls yield for the names of entries, and reports whether it is to go on.
 func (d dentryBlock) eachName(yield func(string) bool) bool {
-	for i := 0; i < d.slots; {
-		if !d.used(i) {
-			i++
-			continue
-		}
-		n := d.entry(i).nameLen()
-		if n > 0 && n <= maxNameLen && i+nameSlots(n) <= d.slots && !yield(string(d.name(i, n))) {
+	for _, name := range d.all() {
+		if name != nil && !yield(string(name)) {
 			return false
 		}
-		i += max(1, nameSlots(min(n, maxNameLen)))
 	}
 	return true
 }
 
-// bucketPages are the pages of the bucket that a hash belongs to on a level.
-func bucketPages(level, dirLevel int, hash uint32) (from, to uint64) {
-	for l := range level {
-		from += dirBuckets(l, dirLevel) * blocksPerBucket(l)
-	}
-	n := blocksPerBucket(level)
-	from += uint64(hash) % dirBuckets(level, dirLevel) * n
-	return from, from + n
+// levels is how many levels a directory says that it has.
+func (h *handle) levels() int { return int(min(h.b.depth(), maxDirDepth)) }
+
+// pagesFor are the pages of a directory that a hash may be in.
+func (h *handle) pagesFor(hash uint32) iter.Seq2[int, uint64] {
+	return bucketPages(h.levels(), int(h.b.dirLevel()), hash)
 }

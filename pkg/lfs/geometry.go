@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -168,3 +169,6 @@ type fault struct {
 func (f *fault) Error() string {
 	return fmt.Sprintf("%s (byte %d is %v)", f.detail, f.off, f.got)
 }
+
+// isQuota tells whether an inode is one of the quota files.
+func (g *Geometry) isQuota(nid uint32) bool { return nid != 0 && slices.Contains(g.QuotaInos[:], nid) }

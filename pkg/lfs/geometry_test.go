@@ -242,7 +242,7 @@ func TestInodeSum(t *testing.T) {
 	}
 	seed := inodeSeed(make([]byte, 16))
 	with := binary.LittleEndian.AppendUint32(nil, n.ino())
-	with = binary.LittleEndian.AppendUint32(with, n.generation())
+	with = binary.LittleEndian.AppendUint32(with, n.u32(inodeGen))
 	with = append(with, n...)
 	clear(with[8+inodeChecksum:][:4])
 	sum := inodeSum(seed, n)

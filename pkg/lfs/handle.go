@@ -75,73 +75,12 @@ func (h *handle) has(advise byte) bool { return h.b.advise()&advise != 0 }
 // __get_segment_type_6(): a policy, but for directories, which are hot.
 func (h *handle) dataLog() int {
 	switch {
-	case h.b.isDir() || h.has(adviseHot) || h.w.isQuota(h.nid):
+	case h.b.isDir() || h.has(adviseHot) || h.w.g.isQuota(h.nid):
 		return hotData
 	case h.has(adviseCold):
 		return coldData
 	}
 	return warmData
-}
-
-func (w *writer) isQuota(nid uint32) bool {
-	for _, q := range w.g.QuotaInos {
-		if q == nid && q != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// step is a pointer to a node on the way to a page: word of the node before it,
-// and where the node it leads to has its place in the file.
-type step struct {
-	word  int
-	place uint32
-}
-
-// way is how a page is found.
-type way struct {
-	steps [3]step
-	depth int    // how many of them there are: 0 for a page of the inode itself
-	slot  int    // of the page in the last node
-	next  uint64 // the first page beyond that node
-	skip  uint64 // the first page beyond the node that is missing, where one is
-}
-
-// wayTo is the way to a page, [Linux] behaviour get_node_path(). ok is false
-// beyond what pointers reach.
-func (h *handle) wayTo(page uint64) (p way, ok bool) {
-	first, n := h.slots()
-	per, leaf := uint64(h.w.g.per().nodeSlots()), uint64(h.leafSlots())
-	k := uint32(per)
-	child := h.b.words()
-	if page < uint64(n) {
-		return way{slot: first + int(page), next: uint64(n)}, true
-	}
-	rest := page - uint64(n)
-	node := rest / leaf // of direct nodes, in the order of the file
-	p.slot, p.next = int(rest%leaf), uint64(n)+(node+1)*leaf
-	switch double := node - 2 - 2*per; {
-	case node < 2:
-		p.depth = 1
-		p.steps[0] = step{child + int(node), 1 + uint32(node)}
-	case node < 2+2*per:
-		i, at := uint32((node-2)/per), uint32((node-2)%per)
-		place := 3 + i*(k+1)
-		p.depth = 2
-		p.steps[0] = step{child + 2 + int(i), place}
-		p.steps[1] = step{int(at), place + 1 + at}
-	case double < per*per:
-		i, at := uint32(double/per), uint32(double%per)
-		place := 3 + 2*(k+1)
-		p.depth = 3
-		p.steps[0] = step{child + 4, place}
-		p.steps[1] = step{int(i), place + 1 + i*(k+1)}
-		p.steps[2] = step{int(at), place + 1 + i*(k+1) + 1 + at}
-	default:
-		return p, false
-	}
-	return p, true
 }
 
 // pointers are those of one node.

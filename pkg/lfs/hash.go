@@ -1,6 +1,9 @@
 package lfs
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"iter"
+)
 
 // nameHash is the hash by which a name is found in its directory, [Linux]
 // behaviour f2fs_dentry_hash(): TEA over chunks of 16 bytes. The names . and
@@ -66,6 +69,24 @@ func blocksPerBucket(level int) uint64 {
 		return bucketBlocks
 	}
 	return deepBlocks
+}
+
+// bucketPages are the pages that a hash may be in, in the first so many levels of
+// a directory, and their levels.
+func bucketPages(levels, dirLevel int, hash uint32) iter.Seq2[int, uint64] {
+	return func(yield func(level int, page uint64) bool) {
+		first := uint64(0) // of the level
+		for level := range min(levels, maxDirDepth) {
+			buckets, n := dirBuckets(level, dirLevel), blocksPerBucket(level)
+			from := first + uint64(hash)%buckets*n
+			for page := from; page < from+n; page++ {
+				if !yield(level, page) {
+					return
+				}
+			}
+			first += buckets * n
+		}
+	}
 }
 
 // levelOf is the level that a block of a directory belongs to, and its bucket

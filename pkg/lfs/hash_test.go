@@ -46,3 +46,25 @@ func TestLevels(t *testing.T) {
 		t.Error("the deepest levels have other sizes")
 	}
 }
+
+// TestBucketPages: on each level a hash has the blocks of one bucket, those that the
+// check finds it in.
+func TestBucketPages(t *testing.T) {
+	for _, dirLevel := range []int{0, 1, 255} {
+		for _, hash := range []uint32{0, 1, 0xDEADBEEF, 1<<32 - 1} {
+			var want, at, next = 0, uint64(0), uint64(0)
+			for level, page := range bucketPages(maxDirDepth, dirLevel, hash) {
+				l, b, ok := levelOf(page, dirLevel)
+				if !ok || l != level || b != uint64(hash)%dirBuckets(level, dirLevel) || at > 0 && page != next || level != want {
+					t.Fatalf("hash %#x, level %d of %d: block %d is in bucket %d of level %d, %v", hash, level, dirLevel, page, b, l, ok)
+				}
+				if at, next = at+1, page+1; at == blocksPerBucket(level) {
+					want, at = want+1, 0
+				}
+			}
+			if want != maxDirDepth || at != 0 {
+				t.Errorf("hash %#x: %d levels, and %d blocks", hash, want, at)
+			}
+		}
+	}
+}

@@ -152,8 +152,6 @@ func (s superblock) payload() uint32          { return s.u32(sbCPPayload) }
 func (s superblock) quotaIno(kind int) uint32 { return s.u32(sbQuotaInos + 4*kind) }
 func (s superblock) stopReasons() []byte      { return s[sbStopReasons : sbStopReasons+stopReasonsLen] }
 func (s superblock) errors() []byte           { return s[sbErrors : sbErrors+errorsLen] }
-func (s superblock) version() string          { return cString(s[sbVersion : sbVersion+versionLen]) }
-func (s superblock) initVersion() string      { return cString(s[sbInitVersion : sbInitVersion+versionLen]) }
 
 // label is the name of the volume: UTF-16 up to the first zero.
 func (s superblock) label() string {

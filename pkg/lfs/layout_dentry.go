@@ -1,6 +1,11 @@
 package lfs
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"iter"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+)
 
 // Directory entry, [Linux] include/linux/f2fs_fs.h struct f2fs_dir_entry.
 const (
@@ -68,6 +73,35 @@ func (d dentryBlock) entry(i int) dentry { return dentry(d.b[d.entries+dentryLen
 func (d dentryBlock) name(i, n int) []byte {
 	b := d.b[d.names+nameSlotLen*i : d.names+nameSlotLen*d.slots]
 	return b[:min(n, len(b))]
+}
+
+// all gives the entries in use, by slot, with their names: nil where an entry says
+// a length that none can have. What follows such a one may be the rest of its
+// name, which has no entries.
+func (d dentryBlock) all() iter.Seq2[int, []byte] {
+	return func(yield func(slot int, name []byte) bool) {
+		for i := 0; i < d.slots; {
+			if !d.used(i) {
+				i++
+				continue
+			}
+			n := d.entry(i).nameLen()
+			ok := n > 0 && n <= maxNameLen && i+nameSlots(n) <= d.slots
+			var name []byte
+			if ok {
+				name = d.name(i, n)
+			}
+			if !yield(i, name) {
+				return
+			}
+			if ok {
+				i += nameSlots(n)
+				continue
+			}
+			for i++; i < d.slots && d.used(i) && dev.AllZero(d.entry(i)); i++ {
+			}
+		}
+	}
 }
 
 // nameSlots is how many slots a name of n bytes takes.

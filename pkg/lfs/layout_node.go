@@ -150,23 +150,22 @@ func (n nodeBlock) putFooter(nid, ino, flag uint32, cpVer uint64, next uint32) {
 func (n nodeBlock) slot(i int) uint32 { return n.u32(4 * i) }
 
 // The inode.
-func (n nodeBlock) mode() uint16       { return n.u16(inodeMode) }
-func (n nodeBlock) fileType() uint16   { return n.mode() & modeType }
-func (n nodeBlock) isDir() bool        { return n.fileType() == modeDir }
-func (n nodeBlock) advise() byte       { return n[inodeAdvise] }
-func (n nodeBlock) inline() byte       { return n[inodeInline] }
-func (n nodeBlock) uid() uint32        { return n.u32(inodeUID) }
-func (n nodeBlock) gid() uint32        { return n.u32(inodeGID) }
-func (n nodeBlock) links() uint32      { return n.u32(inodeLinks) }
-func (n nodeBlock) size() uint64       { return n.u64(inodeSize) }
-func (n nodeBlock) blocks() uint64     { return n.u64(inodeBlocks) }
-func (n nodeBlock) generation() uint32 { return n.u32(inodeGen) }
-func (n nodeBlock) depth() uint32      { return n.u32(inodeDepth) }
-func (n nodeBlock) xattrNid() uint32   { return n.u32(inodeXattrNid) }
-func (n nodeBlock) flags() uint32      { return n.u32(inodeFlags) }
-func (n nodeBlock) parent() uint32     { return n.u32(inodeParent) }
-func (n nodeBlock) nameLen() uint32    { return n.u32(inodeNameLen) }
-func (n nodeBlock) dirLevel() byte     { return n[inodeDirLevel] }
+func (n nodeBlock) mode() uint16     { return n.u16(inodeMode) }
+func (n nodeBlock) fileType() uint16 { return n.mode() & modeType }
+func (n nodeBlock) isDir() bool      { return n.fileType() == modeDir }
+func (n nodeBlock) advise() byte     { return n[inodeAdvise] }
+func (n nodeBlock) inline() byte     { return n[inodeInline] }
+func (n nodeBlock) uid() uint32      { return n.u32(inodeUID) }
+func (n nodeBlock) gid() uint32      { return n.u32(inodeGID) }
+func (n nodeBlock) links() uint32    { return n.u32(inodeLinks) }
+func (n nodeBlock) size() uint64     { return n.u64(inodeSize) }
+func (n nodeBlock) blocks() uint64   { return n.u64(inodeBlocks) }
+func (n nodeBlock) depth() uint32    { return n.u32(inodeDepth) }
+func (n nodeBlock) xattrNid() uint32 { return n.u32(inodeXattrNid) }
+func (n nodeBlock) flags() uint32    { return n.u32(inodeFlags) }
+func (n nodeBlock) parent() uint32   { return n.u32(inodeParent) }
+func (n nodeBlock) nameLen() uint32  { return n.u32(inodeNameLen) }
+func (n nodeBlock) dirLevel() byte   { return n[inodeDirLevel] }
 
 // name is the name that the inode was given, cut at the room for it.
 func (n nodeBlock) name() []byte { return n[inodeName:][:min(n.nameLen(), maxNameLen)] }
@@ -192,7 +191,6 @@ func (n nodeBlock) hasExtra() bool     { return n.inline()&inlineExtra != 0 }
 func (n nodeBlock) xattrWords() uint16 { return n.u16(inodeXattrWords) }
 func (n nodeBlock) project() uint32    { return n.u32(inodeProject) }
 func (n nodeBlock) checksum() uint32   { return n.u32(inodeChecksum) }
-func (n nodeBlock) crtime() uint64     { return n.u64(inodeCrtime) }
 func (n nodeBlock) logCluster() byte   { return n[inodeLogCluster] }
 
 // extraLen is the length of the extra attributes in bytes, as it is stored; 0

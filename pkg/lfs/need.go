@@ -222,13 +222,10 @@ func (c *estimate) name(d *estimatedDir, name string) {
 	}
 	hash := nameHash(b)
 	room := newDentryShape(int(c.g.BlockSize)).slots
-	for level := range maxDirDepth {
-		from, to := bucketPages(level, 0, hash)
-		for page := from; page < to; page++ {
-			if used := d.pages[page]; used+n <= room {
-				d.pages[page] = used + n
-				return
-			}
+	for _, page := range bucketPages(maxDirDepth, 0, hash) {
+		if used := d.pages[page]; used+n <= room {
+			d.pages[page] = used + n
+			return
 		}
 	}
 }

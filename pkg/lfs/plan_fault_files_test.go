@@ -116,8 +116,8 @@ func (p *planned) fileFault() error {
 		if n.nid() != ino || n.ino() != ino || n.next() != p.nodeAddr(i)+1 || n.nodeFlag() != 0 {
 			return fmt.Errorf("node %d is of %d, followed by %d", n.nid(), n.ino(), n.next())
 		}
-		if n.u64(inodeMtime) != uint64(p.o.Time) || p.g.Has(featInodeCrtime) && n.crtime() != uint64(p.o.Time) {
-			return fmt.Errorf("node %d has times %d and %d", ino, n.u64(inodeMtime), n.crtime())
+		if n.u64(inodeMtime) != uint64(p.o.Time) || p.g.Has(featInodeCrtime) && n.u64(inodeCrtime) != uint64(p.o.Time) {
+			return fmt.Errorf("node %d has times %d and %d", ino, n.u64(inodeMtime), n.u64(inodeCrtime))
 		}
 		if o := p.o.RootOwner; o != nil && (n.uid() != o[0] || n.gid() != o[1]) || o == nil && (n.uid() != 0 || n.gid() != 0) {
 			return fmt.Errorf("node %d belongs to %d:%d", ino, n.uid(), n.gid())

@@ -105,8 +105,9 @@ func TestPlanSuper(t *testing.T) {
 		ColdExtensions: []string{"raw", "jp", "raw"}, HotExtensions: []string{"sqlite"}, Seed: 1,
 	})
 	b := superblock((&planned{Plan: p, g: g}).read(superOffset, superLen))
-	if b.label() != "😀é" || uuidText(b.uuid()) != "12345678-9abc-4def-8123-456789abcdef" || b.version() != "fatkit 0.1" || b.initVersion() != b.version() {
-		t.Errorf("label %q, UUID %s, versions %q and %q", b.label(), uuidText(b.uuid()), b.version(), b.initVersion())
+	version, initVersion := cString(b[sbVersion:][:versionLen]), cString(b[sbInitVersion:][:versionLen])
+	if b.label() != "😀é" || uuidText(b.uuid()) != "12345678-9abc-4def-8123-456789abcdef" || version != "fatkit 0.1" || initVersion != version {
+		t.Errorf("label %q, UUID %s, versions %q and %q", b.label(), uuidText(b.uuid()), version, initVersion)
 	}
 	cold, hot := int(b.u32(sbColdExtensions)), int(b[sbHotExtensions])
 	if cold != 37 || hot != 5 || b.extension(36) != "raw" || b.extension(37) != "db" || b.extension(41) != "sqlite" || b.extension(42) != "" {

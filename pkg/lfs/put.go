@@ -284,7 +284,7 @@ func (p *filling) makeParent(dir *folder, n *dirName) (uint32, error) {
 // inodeOf opens what an entry leads to. A directory that is in memory counts as
 // it is there.
 func (p *filling) inodeOf(at string, ino uint32) (*handle, error) {
-	if ino < rootIno || p.w.isQuota(ino) {
+	if ino < rootIno || p.w.g.isQuota(ino) {
 		return nil, damagedf("%s leads to inode %d, which is no file's; run check -y", at, ino)
 	}
 	if f := p.open[ino]; f != nil {
@@ -360,5 +360,3 @@ func (p *filling) proveMade(ctx context.Context) error {
 	})
 	return errors.Join(err, bad)
 }
-
-var _ dev.Device = (*outbox)(nil)

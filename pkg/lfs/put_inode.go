@@ -18,11 +18,10 @@ func (p *filling) newInode(dir *folder, n *dirName, mode uint16) (*handle, error
 	if err := w.room(at, 1); err != nil {
 		return nil, err
 	}
-	nid, err := w.nat.alloc(0)
+	nid, err := w.allocInode()
 	if err != nil {
 		return nil, err
 	}
-	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
 	// A directory stays in memory; all else is written before the next one is made.
 	b := p.scratch
 	if b == nil || mode&modeType == modeDir {

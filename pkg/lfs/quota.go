@@ -197,7 +197,7 @@ func (c *checker) countUsage(kind int) map[uint32]quotaUse {
 	have := map[uint32]quotaUse{}
 	for i := range c.walk.inodes {
 		x := &c.walk.inodes[i]
-		if c.walk.isQuota(x.nid) {
+		if c.g.isQuota(x.nid) {
 			continue
 		}
 		o := &c.walk.owners[i]

@@ -30,46 +30,6 @@ func (c *batch) unlink(h *handle) (blocks uint64, err error) {
 	return h.free()
 }
 
-// free gives back all blocks and nodes of a file, as deleting it does.
-func (h *handle) free() (uint64, error) {
-	w := h.w
-	before := w.validBlocks
-	f := freer{w: w, ino: h.nid}
-	switch h.b.fileType() {
-	case modeFile, modeDir, modeSymlink:
-		if err := h.freeContents(&f); err != nil {
-			return 0, pathError(h.path, err)
-		}
-	}
-	if err := cmp.Or(f.node(h.b.xattrNid(), 0), f.drop(h.nid)); err != nil {
-		return 0, pathError(h.path, err)
-	}
-	w.validInodes--
-	freed := before - w.validBlocks
-	if freed != h.b.blocks() {
-		return 0, damagedf("%s: it has %d blocks, and says %d; run check -y", h.path, freed, h.b.blocks())
-	}
-	w.charge(h.b, -int64(freed-1)*w.g.BlockSize, -1)
-	return freed, nil
-}
-
-// freeContents frees what the pointers of an inode lead to.
-func (h *handle) freeContents(f *freer) error {
-	if h.b.inline()&(inlineData|inlineDentry) != 0 {
-		return nil
-	}
-	first, n := h.slots()
-	if err := f.blocks(h.b[inodeAddrs+4*first:][:4*n]); err != nil {
-		return err
-	}
-	for k, depth := range [inodeNids]int{1, 1, 2, 2, 3} {
-		if err := f.node(h.b.child(k), depth); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // removal is a change that takes entries away.
 type removal struct {
 	*filling

@@ -3,6 +3,7 @@ package lfs
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -141,12 +142,12 @@ func (c *checker) needSIT(ctx context.Context) error {
 
 // Finish writes what the repairs of a pass left to be written.
 func (c *checker) Finish(ctx context.Context) error {
-	for _, nid := range sortedKeys(c.m.quotas) {
+	for _, nid := range slices.Sorted(maps.Keys(c.m.quotas)) {
 		if err := c.m.quotas[nid].store(); err != nil {
 			return err
 		}
 	}
-	for _, nid := range sortedKeys(c.m.handles) {
+	for _, nid := range slices.Sorted(maps.Keys(c.m.handles)) {
 		if err := c.m.handles[nid].store(); err != nil {
 			return err
 		}
@@ -161,15 +162,6 @@ func (c *checker) Finish(ctx context.Context) error {
 	return w.commit(ctx)
 }
 
-func sortedKeys[V any](m map[uint32]V) []uint32 {
-	keys := make([]uint32, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // handle opens a directory or file to be changed through the writer.
 func (c *checker) handle(ctx context.Context, nid uint32) (*handle, error) {
 	if h := c.m.handles[nid]; h != nil {
@@ -182,9 +174,6 @@ func (c *checker) handle(ctx context.Context, nid uint32) (*handle, error) {
 	h, err := w.open(textf("<inode %d>", nid), nid)
 	if err != nil {
 		return nil, notNow(err)
-	}
-	if c.m.handles == nil {
-		c.m.handles = map[uint32]*handle{}
 	}
 	c.m.handles[nid] = h
 	return h, nil

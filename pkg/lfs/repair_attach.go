@@ -96,17 +96,17 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 		}
 		return c.inodeFix(gradeShape, i, func(n nodeBlock) { n.put32(inodeXattrNid, b.nid()) })
 	}
-	steps, ok := c.g.stepsTo(b.place())
-	if !ok || n.inline()&(inlineData|inlineDentry) != 0 {
+	way, depth := c.g.stepsTo(b.place())
+	if depth == 0 || n.inline()&(inlineData|inlineDentry) != 0 {
 		return nil
 	}
-	for k, st := range steps {
+	for k, st := range way[:depth] {
 		off := nodeOffset(n) + 4*st.word
 		next := n.u32(off)
 		switch {
-		case k == len(steps)-1 && next != 0:
+		case k == depth-1 && next != 0:
 			return nil
-		case k == len(steps)-1:
+		case k == depth-1:
 			at := c.walk.index.nodes[c.walk.index.find(n.nid())].addr
 			return c.fix(gradeShape, func(context.Context, vol.Repair) error {
 				return c.editNode(at, func(n nodeBlock) { n.put32(off, b.nid()) })
@@ -139,56 +139,23 @@ func (c *checker) attachTo(ctx context.Context, ino uint32, b nodeBlock) error {
 	return notNow(h.attach(b.nid(), b.place()))
 }
 
-// stepsTo is the way to the node at a place of its file, [Linux] behaviour
-// get_node_path(); words of the inode count from its first pointer.
-func (g *Geometry) stepsTo(place uint32) ([]step, bool) {
-	per := uint32(g.per().nodeSlots())
-	child := g.per().inodeSlots()
-	double := 5 + 2*per
-	switch {
-	case place == 0, place == xattrPlace:
-		return nil, false
-	case place <= 2:
-		return []step{{child + int(place) - 1, place}}, true
-	case place == 3:
-		return []step{{child + 2, place}}, true
-	case place < 4+per:
-		return []step{{child + 2, 3}, {int(place - 4), place}}, true
-	case place == 4+per:
-		return []step{{child + 3, place}}, true
-	case place < double:
-		return []step{{child + 3, 4 + per}, {int(place - 5 - per), place}}, true
-	case place == double:
-		return []step{{child + 4, place}}, true
-	}
-	i, at := (place-double-1)/(per+1), (place-double-1)%(per+1)
-	if i >= per {
-		return nil, false
-	}
-	inner := step{int(i), double + 1 + i*(per+1)}
-	if at == 0 {
-		return []step{{child + 4, double}, inner}, true
-	}
-	return []step{{child + 4, double}, inner, {int(at - 1), place}}, true
-}
-
 // attach has the file lead to a node at a place of it, and makes those on the
 // way that are missing. What is taken stays: then nothing is changed.
 func (h *handle) attach(nid, place uint32) error {
-	steps, ok := h.w.g.stepsTo(place)
-	if !ok {
+	way, depth := h.w.g.stepsTo(place)
+	if depth == 0 {
 		return damagedf("%s: a file has no node at place %d", h.path, place)
 	}
 	n := h.b
-	for k, st := range steps {
+	for k, st := range way[:depth] {
 		off := nodeOffset(n) + 4*st.word
 		next := n.u32(off)
 		switch {
-		case k == len(steps)-1 && next == nid:
+		case k == depth-1 && next == nid:
 			return nil
-		case k == len(steps)-1 && next != 0:
+		case k == depth-1 && next != 0:
 			return damagedf("%s: it leads to node %d where node %d was", h.path, next, nid)
-		case k == len(steps)-1:
+		case k == depth-1:
 			n.put32(off, nid)
 			if n.isInode() {
 				return nil
@@ -198,7 +165,7 @@ func (h *handle) attach(nid, place uint32) error {
 		child, err := nodeBlock(nil), error(nil)
 		if next != 0 {
 			child, err = h.w.node(next, h.nid)
-		} else if err = h.w.room(h.path, uint64(len(steps))); err == nil {
+		} else if err = h.w.room(h.path, uint64(depth)); err == nil {
 			if child, err = h.newNode(n, st, false); err == nil {
 				err = h.w.putNode(child)
 			}
@@ -283,10 +250,9 @@ func (c *checker) rescueNodes(ctx context.Context, ino uint32, f *lostFile) erro
 		return notNow(err)
 	}
 	w := to.w
-	if err := w.nat.set(ino, ino, newAddr); err != nil {
+	if err := w.takeInode(ino); err != nil {
 		return err
 	}
-	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
 	h := &handle{w: w, path: name.path(to), nid: ino, b: to.newInode(ino, name.name, modeFile|0o600)}
 	if err := to.add(&name, ino, typeFile); err != nil {
 		return err
@@ -329,11 +295,11 @@ func (c *checker) fillInode(h *handle) error {
 func (h *handle) attachAll(f *lostFile) error {
 	g := h.w.g
 	order := func(n lostNode) int {
-		steps, _ := g.stepsTo(n.place)
+		_, depth := g.stepsTo(n.place)
 		if !isIndirect(n.place, uint32(g.per().nodeSlots())) {
-			return len(h.inner) + 2 + len(steps)
+			return len(h.inner) + 2 + depth
 		}
-		return len(steps)
+		return depth
 	}
 	slices.SortFunc(f.nodes, func(a, b lostNode) int {
 		return cmp.Or(order(a)-order(b), cmp.Compare(a.place, b.place))

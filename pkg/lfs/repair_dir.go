@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -44,22 +43,6 @@ func (c *checker) dentryNoteFix(n *note) vol.Fix {
 		return c.dotFix(n, edit)
 	}
 	return nil
-}
-
-// drop removes the entry in slot i.
-func (d dentryBlock) drop(i int) {
-	for k := i; k < min(d.slots, i+max(1, nameSlots(d.entry(i).nameLen()))); k++ {
-		d.b[k>>3] &^= 1 << (k & 7)
-	}
-}
-
-// dropBroken removes an entry whose length is not known, and the rest of its
-// name.
-func (d dentryBlock) dropBroken(i int) {
-	d.b[i>>3] &^= 1 << (i & 7)
-	for k := i + 1; k < d.slots && d.used(k) && dev.AllZero(d.entry(k)); k++ {
-		d.b[k>>3] &^= 1 << (k & 7)
-	}
 }
 
 // editDentry changes an entry of a directory where it is.

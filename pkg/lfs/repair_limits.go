@@ -3,6 +3,7 @@ package lfs
 import (
 	"context"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -113,10 +114,9 @@ func (c *checker) newQuotaInode(ctx context.Context, kind int, nid uint32) error
 		return err
 	}
 	w := root.w
-	if err := w.nat.set(nid, nid, newAddr); err != nil {
+	if err := w.takeInode(nid); err != nil {
 		return err
 	}
-	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
 	h := &handle{w: w, path: textf("<quota %d>", kind), nid: nid, b: root.newInode(nid, nil, quotaMode)}
 	h.b.put32(inodeParent, 0)
 	h.b.put32(inodeFlags, flagImmutable|flagNoAtime)
@@ -129,13 +129,10 @@ func (c *checker) newQuotaInode(ctx context.Context, kind int, nid uint32) error
 	}
 	have := c.countUsage(kind)
 	q := &quotaTable{h: h, b: newQuotaFile(kind, 0, int(have[0].inodes), have[0].space)}
-	for _, id := range sortedKeys(have) {
+	for _, id := range slices.Sorted(maps.Keys(have)) {
 		if err := q.set(id, have[id]); err != nil {
 			return err
 		}
-	}
-	if c.m.quotas == nil {
-		c.m.quotas = map[uint32]*quotaTable{}
 	}
 	c.m.quotas[nid] = q
 	return nil

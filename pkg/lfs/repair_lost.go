@@ -146,107 +146,12 @@ func (c *checker) freeInode(ctx context.Context, ino uint32) error {
 		return notNow(err)
 	}
 	f := freer{w: w, ino: ino}
-	from, to := c.g.pointersOf(b, roleInode)
-	if to > from {
-		if err := f.blocks(b[from:to]); err != nil {
+	if from, to := c.g.pointersOf(b, roleInode); to > from {
+		if err := f.contents(b, b[from:to]); err != nil {
 			return err
 		}
-		for k, depth := range [inodeNids]int{1, 1, 2, 2, 3} {
-			if err := f.node(b.child(k), depth); err != nil {
-				return err
-			}
-		}
 	}
-	if err := f.node(b.xattrNid(), 0); err != nil {
-		return err
-	}
-	w.validInodes--
-	return f.drop(ino)
-}
-
-// freer frees what a file has.
-type freer struct {
-	w   *writer
-	ino uint32
-}
-
-// blocks frees what pointers lead to; neighbours at once.
-func (f *freer) blocks(words nodeBlock) error {
-	var start, n uint32
-	flush := func() error {
-		if n == 0 {
-			return nil
-		}
-		err := f.w.sit.release(start, n)
-		n = 0
-		return err
-	}
-	for i := 0; i < len(words); i += 4 {
-		a := words.u32(i)
-		switch {
-		case a == nullAddr:
-			continue
-		case a == newAddr || a == compressAddr:
-			f.w.validBlocks--
-			continue
-		case !f.w.g.ValidMain(a):
-			continue
-		}
-		f.w.validBlocks--
-		if n > 0 && a == start+n {
-			n++
-			continue
-		}
-		if err := flush(); err != nil {
-			return err
-		}
-		start, n = a, 1
-	}
-	return flush()
-}
-
-// node frees a node and what it leads to, depth nodes deep.
-func (f *freer) node(nid uint32, depth int) error {
-	if nid == 0 {
-		return nil
-	}
-	b, err := f.w.node(nid, f.ino)
-	if err != nil {
-		return err
-	}
-	words := b[:4*f.w.g.per().nodeSlots()]
-	switch {
-	case depth == 1:
-		err = f.blocks(words)
-	case depth > 1:
-		for i := 0; i < len(words) && err == nil; i += 4 {
-			err = f.node(words.u32(i), depth-1)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	return f.drop(nid)
-}
-
-// drop frees the block of a node, and its number. [Linux] behaviour
-// set_node_addr(): the version of a number that is free goes on.
-func (f *freer) drop(nid uint32) error {
-	e, err := f.w.nat.get(nid)
-	if err != nil {
-		return err
-	}
-	if err := f.w.sit.release(e.addr(), 1); err != nil {
-		return err
-	}
-	f.w.validBlocks--
-	f.w.validNodes--
-	version := e.version() + 1
-	if err := f.w.nat.set(nid, 0, nullAddr); err != nil {
-		return err
-	}
-	e.put(version, 0, nullAddr)
-	return nil
+	return f.inode(b)
 }
 
 // reportOrphans reports the files that were deleted while they were open.

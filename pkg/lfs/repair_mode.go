@@ -49,25 +49,17 @@ func (c *checker) looksLikeDir(i int32) bool {
 // has its hash beside it.
 func (d dentryBlock) plausible(g *Geometry, ino uint32) bool {
 	good := 0
-	for i := 0; i < d.slots; {
-		if !d.used(i) {
-			i++
-			continue
-		}
+	for i, name := range d.all() {
 		e := d.entry(i)
-		n := e.nameLen()
-		if n == 0 || n > maxNameLen || i+nameSlots(n) > d.slots || e.ino() >= g.NIDs() || modeOfKind(e.fileType()) == 0 {
-			return false
-		}
-		name := d.name(i, n)
 		switch {
+		case name == nil, e.ino() >= g.NIDs(), modeOfKind(e.fileType()) == 0:
+			return false
 		case string(name) == "." && e.ino() == ino && e.hash() == 0:
 			return true
 		case isDots(name) && e.hash() != 0, !isDots(name) && e.hash() != nameHash(name):
 			return false
 		}
 		good++
-		i += nameSlots(n)
 	}
 	return good > 0
 }

@@ -3,6 +3,8 @@ package lfs
 import (
 	"context"
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -42,12 +44,12 @@ func (c *checker) quotaFileFix(kind int, nid uint32) vol.Fix {
 		if len(old) >= quotaBlock && (binary.LittleEndian.Uint32(old) == quotaMagic(kind) || binary.LittleEndian.Uint32(old[4:]) == quotaVersion) {
 			copy(q.b[quotaInfo:quotaInfoBlocks], old[quotaInfo:]) // how long more is let pass
 		}
-		for _, id := range sortedKeys(have) {
+		for _, id := range slices.Sorted(maps.Keys(have)) {
 			if err := q.set(id, have[id]); err != nil {
 				return err
 			}
 		}
-		for _, id := range sortedKeys(limits) {
+		for _, id := range slices.Sorted(maps.Keys(limits)) {
 			if err := q.set(id, have[id]); err != nil {
 				return err
 			}
@@ -84,9 +86,6 @@ func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, erro
 			return nil, notNow(err)
 		}
 		copy(q.b[int64(page)*h.w.g.BlockSize:], b)
-	}
-	if c.m.quotas == nil {
-		c.m.quotas = map[uint32]*quotaTable{}
 	}
 	c.m.quotas[nid] = q
 	return q, nil

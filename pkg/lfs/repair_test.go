@@ -86,7 +86,7 @@ func holdings(t testing.TB, d dev.Device) map[uint32]string {
 	}
 	out := map[uint32]string{}
 	for _, n := range tabs.nodes {
-		if n.nid != n.ino || !l.g.ValidMain(n.addr) || w.isQuota(n.nid) {
+		if n.nid != n.ino || !l.g.ValidMain(n.addr) || w.g.isQuota(n.nid) {
 			continue
 		}
 		h, err := w.open("", n.nid)

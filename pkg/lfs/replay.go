@@ -182,10 +182,9 @@ func (r *replay) file(f *replayed, n nodeBlock) (*handle, error) {
 		return nil, nil // its inode comes later
 	}
 	w := r.w
-	if err := w.nat.set(n.ino(), n.ino(), newAddr); err != nil {
+	if err := w.takeInode(n.ino()); err != nil {
 		return nil, err
 	}
-	w.validNodes, w.validInodes, w.validBlocks = w.validNodes+1, w.validInodes+1, w.validBlocks+1
 	h := &handle{w: w, path: textf("<inode %d>", n.ino()), nid: n.ino(), b: slices.Clone(n)}
 	first := r.c.g.extraWords(n)
 	if n.inline()&(inlineData|inlineDentry) == 0 {
@@ -196,9 +195,6 @@ func (r *replay) file(f *replayed, n nodeBlock) (*handle, error) {
 	h.b.put64(inodeBlocks, 1)
 	h.b.put32(inodeLinks, 1)
 	clear(h.b[inodeExtent:inodeAddrs])
-	if r.c.m.handles == nil {
-		r.c.m.handles = map[uint32]*handle{}
-	}
 	r.c.m.handles[n.ino()] = h
 	return h, nil
 }
@@ -280,34 +276,6 @@ func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
 	return r.c.freeInode(r.ctx, ino)
 }
 
-// remove takes an entry out of a directory.
-func (h *handle) remove(n *dirName) error {
-	if h.b.inline()&inlineDentry != 0 {
-		d := newDentryBlock(h.w.g.inlineArea(h.b))
-		if i := d.find(n); i >= 0 {
-			d.drop(i)
-		}
-		return nil
-	}
-	for level := 0; level < int(min(h.b.depth(), maxDirDepth)); level++ {
-		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
-		for page := from; page < to; page++ {
-			b, err := h.readPage(page)
-			if err != nil {
-				return err
-			}
-			if b == nil {
-				continue
-			}
-			if i := newDentryBlock(b).find(n); i >= 0 {
-				newDentryBlock(b).drop(i)
-				return h.writePage(page, b)
-			}
-		}
-	}
-	return nil
-}
-
 // takeData takes over what a node holds or leads to, [Linux] behaviour
 // do_recover_data().
 func (r *replay) takeData(h *handle, n nodeBlock) error {
@@ -330,28 +298,6 @@ func (r *replay) takeData(h *handle, n nodeBlock) error {
 		return nil // an indirect node is none of the log
 	}
 	return r.takePointers(h, page, n[:4*h.leafSlots()])
-}
-
-// firstPage is the first page that the direct node at a place of the file has;
-// ok is false for other nodes. [Linux] behaviour f2fs_start_bidx_of_node().
-func (h *handle) firstPage(place uint32) (page uint64, ok bool) {
-	per := uint32(h.w.g.per().nodeSlots())
-	if place == 0 || isIndirect(place, per) {
-		return 0, false
-	}
-	node := place - 1 // of direct nodes
-	switch {
-	case place <= 2:
-	case place <= 3+per:
-		node = place - 2
-	case place <= 4+2*per:
-		node = place - 3
-	default:
-		rest := place - (5 + 2*per) - 1
-		node = 2 + 2*per + rest/(per+1)*per + rest%(per+1) - 1
-	}
-	_, n := h.slots()
-	return uint64(n) + uint64(node)*uint64(h.leafSlots()), true
 }
 
 // takeInline takes data over that is in the inode, [Linux] behaviour

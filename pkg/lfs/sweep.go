@@ -143,7 +143,8 @@ func (s *sweep) next() (sweepPart, *harvest) {
 		return sweepPart{}, nil
 	}
 	for len(s.refs) > 0 && len(s.queue) <= sweepAhead {
-		p := s.cut()
+		var p sweepPart
+		p, s.refs = s.w.g.cutPart(s.refs, s.piece)
 		s.queue = append(s.queue, p)
 		if s.advise > 0 {
 			s.advise--
@@ -173,21 +174,22 @@ func (w *walk) hire() *harvest {
 	return h
 }
 
-// cut takes the next part off the blocks that are left.
-func (s *sweep) cut() sweepPart {
-	g := s.w.g
-	r := g.BlockRange(s.refs[0].blk, 1)
+// cutPart takes the next part off sorted blocks: neighbours, of at most so many
+// bytes together. Of none it is empty.
+func (g *Geometry) cutPart(refs []blockRef, most int64) (part sweepPart, rest []blockRef) {
+	if len(refs) == 0 {
+		return sweepPart{}, nil
+	}
+	r := g.BlockRange(refs[0].blk, 1)
 	n := 1
-	for ; n < len(s.refs); n++ {
-		end := g.BlockOff(s.refs[n].blk) + g.BlockSize
-		if end-g.BlockSize-r.End() > nodeGap || end-r.Off > s.piece {
+	for ; n < len(refs); n++ {
+		next := g.BlockRange(refs[n].blk, 1)
+		if next.Off-r.End() > nodeGap || next.End()-r.Off > most {
 			break
 		}
-		r.Len = max(r.Len, end-r.Off)
+		r.Len = max(r.Len, next.End()-r.Off)
 	}
-	p := sweepPart{r: r, refs: s.refs[:n]}
-	s.refs = s.refs[n:]
-	return p
+	return sweepPart{r: r, refs: refs[:n]}, refs[n:]
 }
 
 // deliver brings in what a part gave, and merges what has its turn.

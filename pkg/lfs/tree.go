@@ -1,365 +1,382 @@
 package lfs
 
 import (
-	"math/bits"
-	"slices"
-	"sort"
-	"strings"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// tree settles what follows from all entries together: link counts, parents,
-// equal names, and what can be reached from the root.
-func (w *walk) tree() {
-	sortByKey(w.chunks, nil, func(c *chunk) uint32 { return uint32(c.dir) })
-	w.twins()
-	w.reach()
-	h := newHarvest(w)
-	for i := range w.inodes {
-		w.judge(h, int32(i))
-	}
-	w.takeNotes(h, 0)
+// tree reads the files of a volume as its newest checkpoint has them. It is not
+// safe for concurrent use, because of the blocks of NAT that it keeps.
+type tree struct {
+	l    *loaded
+	w    *writer // see reader
+	info vol.Info
+	// Memory for what is read: blocks of directories, and inodes.
+	dirBuf, buf []byte
 }
 
-func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
-	n := note{slug: slug, inode: e.dir, blk: e.blk, from: e.ino}
-	if w.noted[slug] >= maxNotes {
-		w.note(n)
-		return
-	}
-	n.detail = textf(format, args...)
-	if d, base, err := w.dentriesOf(e); err == nil && int(e.off) < d.slots {
-		n.name = nameText(d.name(int(e.off), int(e.nameLen)))
-		n.off, n.len = base+int64(d.entries+dentryLen*int(e.off)), dentryLen
-	}
-	w.note(n)
-}
-
-// dentriesOf reads the block that an entry is in again, and gives the part that
-// holds entries and where that starts.
-func (w *walk) dentriesOf(e *dirEntry) (dentryBlock, int64, error) {
-	b, err := readBlock(w.d, w.g, e.blk)
-	if w.bodies[w.inodes[e.dir].body].inline&inlineDentry != 0 {
-		return newDentryBlock(w.g.inlineArea(nodeBlock(b))), w.g.inlineOff(nodeBlock(b)), err
-	}
-	return newDentryBlock(b), 0, err
-}
-
-// entryName reads the name of an entry again.
-func (w *walk) entryName(e *dirEntry) string {
-	d, _, err := w.dentriesOf(e)
-	if err != nil || int(e.off) >= d.slots {
-		return ""
-	}
-	return nameText(d.name(int(e.off), int(e.nameLen)))
-}
-
-// kindOf is the type in a directory entry for a mode.
-func kindOf(mode uint16) byte {
-	switch mode {
-	case modeFile:
-		return typeFile
-	case modeDir:
-		return typeDir
-	case modeChar:
-		return typeChar
-	case modeBlock:
-		return typeBlock
-	case modeFIFO:
-		return typeFIFO
-	case modeSocket:
-		return typeSocket
-	case modeSymlink:
-		return typeSymlink
-	}
-	return typeUnknown
-}
-
-// linkAll counts the entries that were not counted yet.
-func (w *walk) linkAll() {
-	for ; w.linked < len(w.entries); w.linked++ {
-		w.link(int32(w.linked))
-	}
-}
-
-// link counts an entry for the inode that it leads to.
-func (w *walk) link(at int32) {
-	e := &w.entries[at]
-	i, ok := w.inodeOf(e.ino)
-	if !ok || e.ino < rootIno {
-		w.entryNote(e, "dentry-ino", "%d", e.ino)
-		return
-	}
-	x := &w.inodes[i]
-	if want := kindOf(x.fileType()); e.kind != want {
-		w.entryNote(e, "dentry-type", "%d, should be %d", e.kind, want)
-	}
-	if x.isDir() && (x.names > 0 || e.ino == rootIno) {
-		w.entryNote(e, "dir-twice", "inode %d", e.ino)
-		return
-	}
-	if x.names++; x.names == 1 {
-		x.dir, x.entry = e.dir, at
-	}
-	if x.isDir() {
-		w.bodies[w.inodes[e.dir].body].subdirs++
-		w.dirsIn = append(w.dirsIn, dirIn{e.dir, i})
-	}
-	if x.names == 1 && x.links <= 1 || x.isDir() {
-		w.ownName(i, x, e)
-	}
-}
-
-// ownName compares the name and parent that an inode has noted of itself, which
-// recovery after a crash goes by, with its entry. [Linux] behaviour: a file that
-// was renamed over another, or lost a name, is marked as one whose notes do not
-// count. A directory is never recovered that way: of one that was renamed over
-// another the name is left as it was.
-func (w *walk) ownName(i int32, x *inode, e *dirEntry) {
-	if x.advise&adviseLostParent != 0 {
-		return
-	}
-	if parent := w.inodes[e.dir].nid; x.parent != parent {
-		slug := "inode-parent-file"
-		if x.isDir() {
-			slug = "inode-parent"
-		}
-		w.noteAt(i, slug, x.parent, parent, "")
-	}
-	if !x.isDir() && x.advise&adviseEncryptedName == 0 && x.nameLen <= maxNameLen && (x.nameLen != uint16(e.nameLen) || x.nameHash != e.nameHash) {
-		w.noteAt(i, "inode-name", nil, nil, "the entry is %q", w.entryName(e))
-	}
-}
-
-// twins looks for equal names, directory by directory. In one that folds case
-// those are equal that are when they are folded.
-func (w *walk) twins() {
-	var table nameTable
-	same := func(a, b uint32) bool {
-		x, y := &w.entries[a], &w.entries[b]
-		return x.nameHash == y.nameHash && x.nameLen == y.nameLen
-	}
-	alike := func(a, b uint32) bool { return w.folded[a] == w.folded[b] }
-	for from := 0; from < len(w.chunks); {
-		to, n := from, 0
-		for ; to < len(w.chunks) && w.chunks[to].dir == w.chunks[from].dir; to++ {
-			n += int(w.chunks[to].n)
-		}
-		table.reset(n)
-		for _, c := range w.chunks[from:to] {
-			for i := range c.n {
-				e := &w.entries[c.from+i]
-				var met bool
-				if c.folds > 0 {
-					at := c.folds - 1 + i
-					met = table.has(w.folded[at], at, alike)
-				} else {
-					met = table.has(e.nameHash, c.from+i, same)
-				}
-				if met {
-					w.entryNote(e, "dentry-twice", "")
-				}
-			}
-		}
-		from = to
-	}
-}
-
-// nameTable finds equal names in one directory.
-type nameTable struct {
-	slots []uint32 // numbers of names, plus 1
-}
-
-// reset empties the table, and makes room for n names.
-func (t *nameTable) reset(n int) {
-	size := 1 << bits.Len(uint(2*n))
-	if cap(t.slots) < size {
-		t.slots = make([]uint32, size)
-	}
-	t.slots = t.slots[:size]
-	clear(t.slots)
-}
-
-// has tells whether name at was met, and keeps it if not. Names are the same
-// where their hashes are, of 64 bits and with a seed that nobody knows.
-func (t *nameTable) has(hash uint64, at uint32, same func(a, b uint32) bool) bool {
-	for i := hash; ; i++ {
-		s := &t.slots[i&uint64(len(t.slots)-1)]
-		if *s == 0 {
-			*s = at + 1
-			return false
-		}
-		if same(*s-1, at) {
-			return true
-		}
-	}
-}
-
-// dirIn is a directory in another one.
-type dirIn struct{ up, dir int32 }
-
-// reach marks what can be reached from the root, and the files that the volume
-// itself has: quotas. What is on the list of orphans is marked before.
-func (w *walk) reach() {
-	if root, ok := w.inodeOf(rootIno); ok {
-		w.reachDirs(root)
-	}
-	for i := range w.entries {
-		e := &w.entries[i]
-		if !w.inodes[e.dir].reached {
-			continue
-		}
-		if c, ok := w.inodeOf(e.ino); ok {
-			w.inodes[c].reached = true
-		}
-	}
-	for _, q := range w.g.QuotaInos {
-		if i, ok := w.inodeOf(q); ok && q != 0 {
-			w.inodes[i].reached, w.inodes[i].names = true, 1
-		}
-	}
-}
-
-// reachDirs marks the directories below one.
-func (w *walk) reachDirs(root int32) {
-	sortByKey(w.dirsIn, nil, func(d *dirIn) uint32 { return uint32(d.up) })
-	w.inodes[root].reached = true
-	for queue := []int32{root}; len(queue) > 0; {
-		up := queue[0]
-		queue = queue[1:]
-		i := sort.Search(len(w.dirsIn), func(k int) bool { return w.dirsIn[k].up >= up })
-		for ; i < len(w.dirsIn) && w.dirsIn[i].up == up; i++ {
-			if x := &w.inodes[w.dirsIn[i].dir]; !x.reached {
-				x.reached = true
-				queue = append(queue, w.dirsIn[i].dir)
-			}
-		}
-	}
-}
-
-// judge compares what an inode says with what was found.
-func (w *walk) judge(h *harvest, i int32) {
-	x := &w.inodes[i]
-	if !x.reached {
-		h.at(i, x, "inode-unreachable", nil, nil, "inode %d", x.nid)
-	}
-	want := x.names
-	if x.isDir() {
-		want = 2 + w.bodies[x.body].subdirs
-	}
-	if x.links != want && x.reached {
-		h.at(i, x, "inode-links", x.links, want, "")
-	}
-	if x.body < 0 {
-		return // the rest was judged when it was read
-	}
-	f := &w.bodies[x.body]
-	h.judgeBody(i, x, f)
-	if x.isDir() {
-		w.judgeDir(h, i, x, f)
-	}
-}
-
-// judgeBody compares the blocks of a file with what its inode says of them.
-func (h *harvest) judgeBody(i int32, x *inode, f *body) {
-	if f.counted != f.blocks {
-		h.at(i, x, "inode-blocks", f.blocks, f.counted, "")
-	}
-	if f.cluster > 0 && f.savedSays != f.saved {
-		h.at(i, x, "inode-saved", f.savedSays, f.saved, "")
-	}
-	h.judgeSize(i, x, f)
-	if f.extLen > 0 && f.extSeen != f.extLen && f.inline&(inlineData|inlineDentry) == 0 {
-		h.at(i, x, "inode-extent", f.extLen, f.extSeen, "blocks of it are so mapped")
-	}
-}
-
-// maxFilePages is how many blocks a file's pointers reach, for any block size.
-func (g *Geometry) maxFilePages() uint64 {
-	per := uint64(g.per().nodeSlots())
-	return uint64(g.per().inodeSlots()) + 2*per + 2*per*per + per*per*per
-}
-
-// judgeSize: blocks beyond the end are what preallocation leaves, and then the
-// inode says so, or the file is pinned.
-func (h *harvest) judgeSize(i int32, x *inode, f *body) {
-	g := h.w.g
-	bs := uint64(g.BlockSize)
-	pages := f.size/bs + min(1, f.size%bs)
-	if pages > g.maxFilePages() {
-		h.at(i, x, "inode-size", f.size, f.pages*bs, "")
-		return
-	}
-	if f.pages <= pages {
-		return
+// read is Driver.Read. It takes a volume that asks for a check; what was synced
+// since the checkpoint, and is in the log that a mount replays, is not there.
+func read(_ context.Context, d dev.Device, _ vol.ReadOptions) (vol.Tree, error) {
+	l := &loaded{d: d}
+	if err := l.eitherSuper(); err != nil {
+		return nil, err
 	}
 	switch {
-	case x.isDir():
-		h.at(i, x, "inode-dir-size", f.size, f.pages*bs, "")
-	case x.advise&adviseKeepSize == 0 && f.inline&(inlinePinned|inlineData) == 0 && f.cluster == 0 && x.fileType() == modeFile:
-		h.at(i, x, "inode-size-short", f.size, f.pages*bs, "")
+	case l.g.Features&^featKnown != 0:
+		return nil, vol.Refusef("features %s are not known: how files are to be read is not, either", hex(l.g.Features&^featKnown))
+	case l.g.Devices > 0:
+		return nil, vol.Refusef("the volume is on %d devices, of which this is one", l.g.Devices)
 	}
+	if err := l.newestPack(); err != nil {
+		return nil, err
+	}
+	info, err := describe(d)
+	return &tree{l: l, w: reader(l), info: info}, err
 }
 
-func (w *walk) judgeDir(h *harvest, i int32, x *inode, f *body) {
-	if f.inline&inlineDots == 0 {
-		if f.dots&1 == 0 {
-			h.at(i, x, "dot", nil, nil, "missing")
-		}
-		if f.dots&2 == 0 {
-			h.at(i, x, "dotdot", nil, nil, "missing")
-		}
+// newestPack reads the checkpoint pack that a mount would take.
+func (l *loaded) newestPack() error {
+	packs, err := readPacks(l.d, l.g)
+	if err != nil {
+		return err
 	}
-	up := uint32(rootIno)
-	if x.dir >= 0 {
-		up = w.inodes[x.dir].nid
+	use := choosePack(packs)
+	if use == nil {
+		return damagedf("neither checkpoint pack can be used: %s; %s", packs[0].fault.detail, packs[1].fault.detail)
 	}
-	if f.dots&2 != 0 && f.up != up && x.reached {
-		h.at(i, x, "dotdot", f.up, up, "")
+	s, f, err := readState(l.d, l.g, use)
+	if err == nil && f != nil {
+		err = damagedf("checkpoint: %s", f.detail)
 	}
-	if f.inline&inlineDentry == 0 && (f.depth < f.deepest || f.depth > maxDirDepth) {
-		h.at(i, x, "inode-depth", f.depth, f.deepest, "")
-	}
+	l.s = s
+	return err
 }
 
-// path of an inode, by the first names that lead to it. Of one that is long the
-// beginning is left out, as is all but its number where many were asked for.
-func (w *walk) path(i int32) string {
-	if w.inodes[i].nid == rootIno {
-		return "/"
-	}
-	names := []string{}
-	up, head, size := i, "", 0
-	for w.inodes[up].nid != rootIno {
-		x := &w.inodes[up]
-		p, ok := w.paths[up]
-		// A directory may be its own ancestor.
-		if x.dir < 0 || size+len(p) > maxPathLen || w.pathBytes > maxPathBytes {
-			p, ok = textf("<inode %d>", x.nid), true
-		}
-		if ok {
-			head = p
-			break
-		}
-		names = append(names, w.entryName(&w.entries[x.entry]))
-		size += 1 + len(names[len(names)-1])
-		up = x.dir
-	}
-	slices.Reverse(names)
-	p := strings.Join(append([]string{head}, names...), "/")
-	w.pathBytes += len(p)
-	if w.inodes[i].isDir() {
-		w.paths[i] = p
-	}
-	if last := len(names) - 1; last >= 0 {
-		w.paths[w.inodes[i].dir] = p[:len(p)-len(names[last])-1] // the next one is likely to be beside it
-	}
-	return p
+// reader is a writer that only reads: it knows nothing of SIT.
+func reader(l *loaded) *writer {
+	return &writer{d: l.d, g: l.g, s: l.s, sb: l.sb, seed: inodeSeed(l.sb.uuid()), nat: newNATTable(l)}
 }
 
-// maxPathLen is how long a path is; one that would be longer begins with the
-// number of a directory. Linux takes no longer one from a program. maxPathBytes is
-// how much of paths is kept in all.
-const (
-	maxPathLen   = 4096
-	maxPathBytes = 64 << 20
-)
+func (w *writer) reads() bool { return w.sit == nil }
+
+// Info describes the volume.
+func (t *tree) Info() vol.Info { return t.info }
+
+// Fold is for the volume as a whole, which tells upper from lower case.
+func (*tree) Fold(name string) string { return name }
+
+// ref is how a node knows its inode.
+type ref struct {
+	nid   uint32
+	whole bool // Details has nothing to add
+}
+
+// Root is the root directory.
+func (t *tree) Root() (*vol.Node, error) {
+	h, err := t.inode("/", rootIno)
+	if err != nil {
+		return nil, err
+	}
+	if !h.b.isDir() {
+		return nil, damagedf("the root is no directory; run check -y")
+	}
+	return t.node("/", h.b)
+}
+
+// inode reads the inode of a path.
+func (t *tree) inode(path string, nid uint32) (*handle, error) {
+	h, err := t.w.open(path, nid)
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	h.strict = true
+	return h, nil
+}
+
+// open reads the inode of a node.
+func (t *tree) open(n *vol.Node) (*handle, error) {
+	r, _ := n.Own.(ref)
+	return t.inode(n.Path, r.nid)
+}
+
+// Lookup finds a name by its hash, as the kernel does. In a directory that is
+// encrypted names are those that List gives.
+func (t *tree) Lookup(dir *vol.Node, name string) (*vol.Node, error) {
+	h, err := t.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !h.b.isDir() {
+		return nil, vol.Refusef("%s is not a directory", dir.Path)
+	}
+	if h.has(adviseEncrypted) {
+		return t.lookupEncrypted(h, name)
+	}
+	if len(name) > maxNameLen || len(name) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	n, err := h.nameIn(name)
+	if err != nil {
+		return nil, err
+	}
+	ino, _, err := h.lookup(&n)
+	if err != nil {
+		return nil, pathError(dir.Path, err)
+	}
+	if ino == 0 {
+		return nil, fs.ErrNotExist
+	}
+	return t.child(vol.JoinPath(dir.Path, name), ino)
+}
+
+// child is the node that an entry leads to.
+func (t *tree) child(path string, ino uint32) (*vol.Node, error) {
+	h, err := t.inode(path, ino)
+	if err != nil {
+		return nil, err
+	}
+	return t.node(path, h.b)
+}
+
+// Details reads the target of a symbolic link and the attributes.
+func (t *tree) Details(n *vol.Node) error {
+	r, _ := n.Own.(ref)
+	if r.whole {
+		return nil
+	}
+	h, err := t.open(n)
+	if err != nil {
+		return err
+	}
+	if n.Kind == vol.KindSymlink {
+		if n.Link, err = h.target(); err != nil {
+			return err
+		}
+	}
+	if n.Xattrs, err = h.xattrs(); err != nil {
+		return err
+	}
+	n.Own = ref{r.nid, true}
+	return nil
+}
+
+// target is what a symbolic link leads to. Without its key that of one that is
+// encrypted is only a name for it, as the kernel makes them.
+func (h *handle) target() (string, error) {
+	size := h.b.size()
+	var b []byte
+	if h.b.inline()&inlineData != 0 {
+		b = h.w.g.inlineArea(h.b)
+	} else if size > 0 && size <= uint64(h.w.g.BlockSize) {
+		page, err := h.readPage(0)
+		if err != nil {
+			return "", err
+		}
+		b = page
+	}
+	if size > uint64(len(b)) {
+		return "", damagedf("%s: the target of a symbolic link has %d bytes; run check -y", h.path, size)
+	}
+	if b = b[:size]; h.has(adviseEncrypted) {
+		if len(b) < 2 {
+			return "", damagedf("%s: the encrypted target of a symbolic link has %d bytes; run check -y", h.path, size)
+		}
+		return keylessName(0, b[2:]), nil // behind its length
+	}
+	return string(b), nil
+}
+
+// Mappings are the pieces of a file or directory. Holes have none.
+func (t *tree) Mappings(n *vol.Node) ([]vol.Mapping, error) {
+	h, err := t.open(n)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.mappings()
+	return m.ms, err
+}
+
+// mapping is where a file is.
+type mapping struct {
+	ms []vol.Mapping
+	// The blocks of the clusters that are compressed.
+	clusters map[uint64][]uint32
+}
+
+// mappings are the blocks of a file.
+func (h *handle) mappings() (m mapping, err error) {
+	g := h.w.g
+	switch h.b.fileType() {
+	case modeFile, modeDir, modeSymlink:
+	default:
+		return m, nil // the words of a device are its number
+	}
+	if h.b.inline()&(inlineData|inlineDentry) != 0 {
+		return h.inlineMapping()
+	}
+	last, err := h.lastPage()
+	if err != nil {
+		return m, err
+	}
+	log := g.clusterLog(h.b)
+	err = h.eachNode(0, last, false, func(p *pointers, page uint64, first, end int) error {
+		if a, ok := p.same(first, end); ok && a == nullAddr {
+			return nil
+		}
+		for word := first; word < end; word, page = word+1, page+1 {
+			switch a := p.get(word); {
+			case a == nullAddr:
+			case a == compressAddr && log > 0 && page&(1<<log-1) == 0:
+				if m.clusters == nil {
+					m.clusters = map[uint64][]uint32{}
+				}
+				m.clusters[page>>log] = nil
+			case a == newAddr || g.ValidMain(a):
+				if blocks, ok := m.clusters[page>>log]; ok {
+					if a == newAddr {
+						continue // what compression saved
+					}
+					m.clusters[page>>log] = append(blocks, a)
+				}
+				m.add(g, page, a)
+			default:
+				return damagedf("%s: it leads to block %#x, which is not in the main area; run check -y", h.path, a)
+			}
+		}
+		return nil
+	})
+	return m, err
+}
+
+// add appends a page to the mapping, to what is there where it goes on.
+func (m *mapping) add(g *Geometry, page uint64, addr uint32) {
+	pos := int64(page) * g.BlockSize
+	if k := len(m.ms) - 1; k >= 0 && m.ms[k].Pos+m.ms[k].Length == pos {
+		last := &m.ms[k]
+		if addr == newAddr && last.Unwritten {
+			last.Length += g.BlockSize
+			return
+		}
+		if addr != newAddr && !last.Unwritten && last.Extent.End() == uint64(addr) {
+			last.Extent.Len++
+			last.Length += g.BlockSize
+			return
+		}
+	}
+	x := vol.Mapping{Pos: pos, Unwritten: addr == newAddr}
+	x.Length = g.BlockSize
+	if addr != newAddr {
+		x.Extent, x.Off = space.Extent{Start: addr, Len: 1}, g.BlockOff(addr)
+	}
+	m.ms = append(m.ms, x)
+}
+
+// inlineMapping is the part of the inode that holds data or entries.
+func (h *handle) inlineMapping() (m mapping, err error) {
+	g := h.w.g
+	e, err := h.w.nat.get(h.nid)
+	if err != nil {
+		return m, err
+	}
+	size, room := h.b.size(), uint64(len(g.inlineArea(h.b)))
+	if size > room {
+		return m, damagedf("%s: %d bytes are said to be in the inode, which has room for %d; run check -y", h.path, size, room)
+	}
+	if size == 0 {
+		return m, nil
+	}
+	x := vol.Mapping{Inline: true}
+	x.Off, x.Length = g.BlockOff(e.addr())+g.inlineOff(h.b), int64(size)
+	m.ms = []vol.Mapping{x}
+	return m, nil
+}
+
+// Contents reads a file.
+func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
+	if n.Kind != vol.KindFile {
+		return nil, fmt.Errorf("%w: %s is no regular file", vol.ErrRequest, n.Path)
+	}
+	h, err := t.open(n)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case h.has(adviseEncrypted):
+		return nil, vol.Refusef("%s: it is encrypted, and cannot be read without its key", n.Path)
+	case h.b.flags()&flagDeviceAlias != 0:
+		return nil, vol.Refusef("%s: it stands for a device", n.Path)
+	}
+	m, err := h.mappings()
+	switch {
+	case err != nil:
+		return nil, err
+	case h.b.inline()&inlineData != 0:
+		return bytes.NewReader(h.w.g.inlineArea(h.b)[:h.b.size()]), nil
+	}
+	plain := &vol.SectionReader{D: t.l.d, Mappings: m.ms, Size: n.Size, Valid: n.Size}
+	if m.clusters == nil {
+		return plain, nil
+	}
+	expand, err := h.expander()
+	if err != nil {
+		return nil, err
+	}
+	return &compressed{path: n.Path, d: t.l.d, g: h.w.g, plain: plain, clusters: m.clusters, log: h.w.g.clusterLog(h.b), expand: expand}, nil
+}
+
+// Uses goes over what is before the main area, that, and what is behind it. Of
+// the main area the segments of nodes are metadata. What is kept back is no place
+// of its own: it is part of what is free.
+func (t *tree) Uses(ctx context.Context, fn func(vol.UseRange) error) error {
+	g := t.l.g
+	sit, err := t.l.s.loadSIT(ctx, t.l.d)
+	if err != nil {
+		return err
+	}
+	if err := fn(vol.UseRange{Range: dev.Range{Len: g.BlockOff(g.Main)}, Use: vol.UseMetadata}); err != nil {
+		return err
+	}
+	u := &useRun{g: g, fn: fn, at: g.Main}
+	sit.valid.Runs(space.Extent{Len: uint32(min(sit.valid.Len(), 1<<32-1))}, func(e space.Extent) bool {
+		u.to(uint64(g.Main)+uint64(e.Start), vol.UseFree)
+		for start := uint64(e.Start); start < e.End() && u.err == nil; {
+			segno := start / segmentBlocks
+			end := min((segno+1)*segmentBlocks, e.End())
+			use := vol.UseData
+			if k := sit.kind[segno]; k >= hotNode && k < logCount {
+				use = vol.UseMetadata
+			}
+			u.to(uint64(g.Main)+end, use)
+			start = end
+		}
+		return u.err == nil
+	})
+	u.to(g.MainEnd(), vol.UseFree)
+	u.to(g.Blocks, vol.UseReserved)
+	return u.err
+}
+
+// useRun tells of the blocks up to where it is.
+type useRun struct {
+	g   *Geometry
+	fn  func(vol.UseRange) error
+	at  uint32
+	err error
+}
+
+func (u *useRun) to(end uint64, use vol.Use) {
+	if u.err != nil || end <= uint64(u.at) {
+		return
+	}
+	r := dev.Range{Off: u.g.BlockOff(u.at), Len: int64(end-uint64(u.at)) * u.g.BlockSize}
+	u.at = uint32(min(end, 1<<32-1))
+	u.err = u.fn(vol.UseRange{Range: r, Use: use})
+}

@@ -26,7 +26,7 @@ func (n nodeBlock) ids() (ids [quotaKinds]uint32) {
 // charge counts space and inodes for the owners of an inode. The files of the
 // quotas themselves are nobody's.
 func (w *writer) charge(n nodeBlock, space, inodes int64) {
-	if w.isQuota(n.nid()) {
+	if w.g.isQuota(n.nid()) {
 		return
 	}
 	for kind, id := range n.ids() {

@@ -261,12 +261,3 @@ func (w *walk) follow(f *follow) {
 	}
 	w.leads = append(w.leads, lead{*f, int32(i)})
 }
-
-func (w *walk) isQuota(nid uint32) bool {
-	for _, q := range w.g.QuotaInos {
-		if q == nid && q != 0 {
-			return true
-		}
-	}
-	return false
-}

@@ -99,6 +99,30 @@ func (w *writer) proveNode(addr, nid, ino uint32, n nodeBlock) error {
 	return nil
 }
 
+// allocInode gives out a number for a new inode, which counts from then on. It is
+// nowhere until it is put, and is not charged to anybody.
+func (w *writer) allocInode() (nid uint32, err error) {
+	if nid, err = w.nat.alloc(0); err == nil {
+		w.countInode()
+	}
+	return nid, err
+}
+
+// takeInode is allocInode of a number that is known and free.
+func (w *writer) takeInode(nid uint32) error {
+	err := w.nat.set(nid, nid, newAddr)
+	if err == nil {
+		w.countInode()
+	}
+	return err
+}
+
+func (w *writer) countInode() {
+	w.validNodes++
+	w.validInodes++
+	w.validBlocks++
+}
+
 // newNode makes a node that is no inode: of a directory or not, at a place of its
 // file. It is nowhere until it is put.
 func (w *writer) newNode(ino, place uint32, dir bool) (nodeBlock, error) {
@@ -133,19 +157,6 @@ func (w *writer) nodeLog(n nodeBlock) int {
 		return warmNode
 	}
 	return hotNode
-}
-
-// isIndirect tells whether the node at a place of a file leads to nodes,
-// [Linux] behaviour IS_DNODE().
-func isIndirect(place, per uint32) bool {
-	switch first := 6 + 2*per; {
-	case place == xattrPlace:
-		return false
-	case place == 3, place == 4+per, place == 5+2*per:
-		return true
-	default:
-		return place >= first && (place-first)%(per+1) == 0
-	}
 }
 
 // putNode writes a node: to a new place, or again to the one that it was given

@@ -29,7 +29,7 @@ func (h *harvest) takeInode(at int32, block []byte) {
 	h.nodeRuns = append(h.nodeRuns, run{addr: n.addr, node: at, inode: i, n: 1})
 	f := body{inode: i, inline: b.inline(), size: b.size(), blocks: b.blocks(), tally: tally{counted: 1}}
 	f.extAt, f.extBlk, f.extLen = b.extent()
-	isQuota := w.quotas && w.isQuota(x.nid)
+	isQuota := w.quotas && w.g.isQuota(x.nid)
 	switch {
 	case x.isDir():
 		h.dirs++

@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -29,6 +30,22 @@ func (d dentryBlock) put(i int, n *dirName, ino uint32, kind byte) {
 	}
 }
 
+// drop removes the entry in slot i.
+func (d dentryBlock) drop(i int) {
+	for k := i; k < min(d.slots, i+max(1, nameSlots(d.entry(i).nameLen()))); k++ {
+		d.b[k>>3] &^= 1 << (k & 7)
+	}
+}
+
+// dropBroken removes an entry whose length is not known, and the rest of its
+// name.
+func (d dentryBlock) dropBroken(i int) {
+	d.b[i>>3] &^= 1 << (i & 7)
+	for k := i + 1; k < d.slots && d.used(k) && dev.AllZero(d.entry(k)); k++ {
+		d.b[k>>3] &^= 1 << (k & 7)
+	}
+}
+
 // add makes an entry in a directory: in its inode while there is room, else in
 // the first level that has some. The inode is changed, and not stored.
 func (h *handle) add(n *dirName, ino uint32, kind byte) error {
@@ -53,13 +70,10 @@ func (h *handle) addHashed(n *dirName, ino uint32, kind byte) error {
 			return err
 		}
 	}
-	for level := range maxDirDepth {
-		from, to := bucketPages(level, int(h.b.dirLevel()), n.hash)
-		for page := from; page < to; page++ {
-			if done, err := h.addTo(page, n, ino, kind); err != nil || done {
-				h.b.put32(inodeDepth, max(h.b.depth(), uint32(level)+1))
-				return err
-			}
+	for level, page := range bucketPages(maxDirDepth, int(h.b.dirLevel()), n.hash) {
+		if done, err := h.addTo(page, n, ino, kind); err != nil || done {
+			h.b.put32(inodeDepth, max(h.b.depth(), uint32(level)+1))
+			return err
 		}
 	}
 	return vol.Refusef("%s: the directory is full", h.path)
@@ -120,20 +134,42 @@ func (h *handle) moveEntries(d dentryBlock) error {
 		h.b.put32(inodeDepth, 1)
 		return h.writePage(0, b)
 	}
-	for i := 0; i < old.slots; {
-		if !old.used(i) {
-			i++
-			continue
-		}
+	for i, name := range old.all() {
 		e := old.entry(i)
-		if e.nameLen() == 0 || e.nameLen() > maxNameLen || i+nameSlots(e.nameLen()) > old.slots {
+		if name == nil {
 			return damagedf("%s: an entry has a name of %d bytes; run check -y", h.path, e.nameLen())
 		}
-		n := &dirName{name: old.name(i, e.nameLen()), hash: e.hash()}
-		if err := h.addHashed(n, e.ino(), e.fileType()); err != nil {
+		if err := h.addHashed(&dirName{name: name, hash: e.hash()}, e.ino(), e.fileType()); err != nil {
 			return err
 		}
-		i += nameSlots(e.nameLen())
+	}
+	return nil
+}
+
+// remove takes an entry out of a directory, if that has it. The inode is changed,
+// and not stored.
+func (h *handle) remove(n *dirName) error {
+	if h.b.inline()&inlineDentry != 0 {
+		d := newDentryBlock(h.w.g.inlineArea(h.b))
+		if i := d.find(n); i >= 0 {
+			d.drop(i)
+		}
+		return nil
+	}
+	b := make([]byte, h.w.g.BlockSize)
+	for _, page := range h.pagesFor(n.hash) {
+		ok, err := h.readInto(page, b)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		d := newDentryBlock(b)
+		if i := d.find(n); i >= 0 {
+			d.drop(i)
+			return h.writePage(page, b)
+		}
 	}
 	return nil
 }

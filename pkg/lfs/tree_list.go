@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -101,28 +100,18 @@ func (t *tree) entries(ctx context.Context, h *handle, bad *error, fn func(name 
 
 // eachEntry calls fn with the entries in a block of a directory.
 func (h *handle) eachEntry(d dentryBlock, bad *error, fn func(name string, ino uint32) error) error {
-	for i := 0; i < d.slots; {
-		if !d.used(i) {
-			i++
-			continue
-		}
+	for i, raw := range d.all() {
 		e := d.entry(i)
-		n := e.nameLen()
-		if n == 0 || n > maxNameLen || i+nameSlots(n) > d.slots {
-			for i++; i < d.slots && d.used(i) && dev.AllZero(d.entry(i)); i++ {
-			}
-			*bad = cmp.Or(*bad, damagedf("%s: an entry has a name of %d bytes; run check -y", h.path, n))
-			continue
-		}
-		raw := d.name(i, n)
-		i += nameSlots(n)
-		if isDots(raw) {
-			continue
-		}
 		name := string(raw)
-		if h.has(adviseEncrypted) {
+		switch {
+		case raw == nil:
+			*bad = cmp.Or(*bad, damagedf("%s: an entry has a name of %d bytes; run check -y", h.path, e.nameLen()))
+			continue
+		case isDots(raw):
+			continue
+		case h.has(adviseEncrypted):
 			name = keylessName(e.hash(), raw)
-		} else if slices.Contains(raw, '/') {
+		case slices.Contains(raw, '/'):
 			*bad = cmp.Or(*bad, damagedf("%s: the name %q has a slash in it; run check -y", h.path, name))
 			continue
 		}
@@ -196,13 +185,13 @@ func (l *listing) flush() error {
 func (l *loaded) eachBlock(ctx context.Context, refs []blockRef, buf *[]byte, fn func(at int32, blk uint32, b []byte, err error)) error {
 	bs := l.g.BlockSize
 	sortByKey(refs, nil, func(r *blockRef) uint32 { return r.blk })
-	parts := cutParts(l.g, refs)
-	for i, p := range parts {
+	for p, rest := l.g.cutPart(refs, listPiece); len(p.refs) > 0; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if i+1 < len(parts) {
-			l.d.Readahead(parts[i+1].r)
+		next, left := l.g.cutPart(rest, listPiece)
+		if len(next.refs) > 0 {
+			l.d.Readahead(next.r)
 		}
 		if int64(len(*buf)) < p.r.Len {
 			*buf = make([]byte, listPiece)
@@ -212,24 +201,7 @@ func (l *loaded) eachBlock(ctx context.Context, refs []blockRef, buf *[]byte, fn
 		for _, r := range p.refs {
 			fn(r.at, r.blk, b[l.g.BlockOff(r.blk)-p.r.Off:][:bs], err)
 		}
+		p, rest = next, left
 	}
 	return nil
-}
-
-// cutParts cuts sorted blocks into pieces that are read at once.
-func cutParts(g *Geometry, refs []blockRef) (parts []sweepPart) {
-	for len(refs) > 0 {
-		r := g.BlockRange(refs[0].blk, 1)
-		n := 1
-		for ; n < len(refs); n++ {
-			end := g.BlockOff(refs[n].blk) + g.BlockSize
-			if end-g.BlockSize-r.End() > nodeGap || end-r.Off > listPiece {
-				break
-			}
-			r.Len = max(r.Len, end-r.Off)
-		}
-		parts = append(parts, sweepPart{r: r, refs: refs[:n]})
-		refs = refs[n:]
-	}
-	return parts
 }

@@ -142,19 +142,16 @@ func (f *folder) lookup(n *dirName) (entryPlace, error) {
 	if d, ok := f.inline(); ok {
 		return d.foundAt(n, 0), nil
 	}
-	for level := 0; level < int(min(f.h.b.depth(), maxDirDepth)); level++ {
-		from, to := bucketPages(level, int(f.h.b.dirLevel()), n.hash)
-		for page := from; page < to; page++ {
-			pg, err := f.page(page)
-			if err != nil {
-				return entryPlace{}, err
-			}
-			if pg.b == nil {
-				continue
-			}
-			if x := newDentryBlock(pg.b).foundAt(n, page); x.ino != 0 {
-				return x, nil
-			}
+	for _, page := range f.h.pagesFor(n.hash) {
+		pg, err := f.page(page)
+		if err != nil {
+			return entryPlace{}, err
+		}
+		if pg.b == nil {
+			continue
+		}
+		if x := newDentryBlock(pg.b).foundAt(n, page); x.ino != 0 {
+			return x, nil
 		}
 	}
 	return entryPlace{}, nil
@@ -185,20 +182,17 @@ func (f *folder) add(n *dirName, ino uint32, kind byte) error {
 		}
 	}
 	slots := nameSlots(len(n.name))
-	for level := range maxDirDepth {
-		from, to := bucketPages(level, int(f.h.b.dirLevel()), n.hash)
-		for page := from; page < to; page++ {
-			pg, err := f.page(page)
-			if err != nil {
-				return err
-			}
-			if i := pg.room(slots, f.h.w.g.BlockSize); i >= 0 {
-				newDentryBlock(pg.b).put(i, n, ino, kind)
-				pg.dirty = true
-				f.h.b.put32(inodeDepth, max(f.h.b.depth(), uint32(level)+1))
-				f.h.b.put64(inodeSize, max(f.h.b.size(), (page+1)*uint64(f.h.w.g.BlockSize)))
-				return nil
-			}
+	for level, page := range bucketPages(maxDirDepth, int(f.h.b.dirLevel()), n.hash) {
+		pg, err := f.page(page)
+		if err != nil {
+			return err
+		}
+		if i := pg.room(slots, f.h.w.g.BlockSize); i >= 0 {
+			newDentryBlock(pg.b).put(i, n, ino, kind)
+			pg.dirty = true
+			f.h.b.put32(inodeDepth, max(f.h.b.depth(), uint32(level)+1))
+			f.h.b.put64(inodeSize, max(f.h.b.size(), (page+1)*uint64(f.h.w.g.BlockSize)))
+			return nil
 		}
 	}
 	return vol.Refusef("%s: the directory is full", f.h.path)
