@@ -40,7 +40,11 @@ A file whose name really is card.img:2 wins. Of a whole disk check, mount-scan a
 
 A block device that is mounted or held, and an image that backs a loop device, are refused for writing. So is an image that another fatkit is writing.`},
 		{"SIZES", `512, 64K, 1.5G and 2T are powers of two, 10MB is a power of ten.`},
-		{"JSON", `With --json, which every command but cat has, one JSON document goes to standard output, for several images one a line; copy out of an image, and map where it draws to a file, print one for errors alone. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too: {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}. All offsets and lengths are bytes from the start of the image, unless their name says otherwise. JSON schemas of all documents are in docs/schema of the source.`},
+		{"JSON", `With --json, which every command but cat has, one JSON document goes to standard output, for several images one a line; copy out of an image, and map where it draws to a file, print one for errors alone. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too:
+
+  {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}
+
+All offsets and lengths are bytes from the start of the image, unless their name says otherwise. JSON schemas of all documents are in docs/schema of the source.`},
 		{"ENVIRONMENT", `SOURCE_DATE_EPOCH, in seconds since 1970, is the time that is written to volumes, and seeds every id that is not given: the same command then gives the same bytes.
 
 NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set. TMPDIR is where changes of more than 64 MiB are staged until they are written, and where compressed images are unpacked to.`},
