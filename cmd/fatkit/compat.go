@@ -90,7 +90,7 @@ func (r *toolRun) fail(image string, err error) int {
 	if image != "" && !strings.Contains(text, image) {
 		text = printable(image) + ": " + text
 	}
-	r.a.tell("%s: %s\n", r.name, text)
+	r.a.tell("%s: %s\n", r.name, printable(text))
 	return code
 }
 
