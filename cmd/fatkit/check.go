@@ -100,10 +100,10 @@ func (a *app) check(c *cli.Context) error {
 		doc *checkDoc
 		err error
 	}
-	eachImage(a, images, cap(o.slots), func(a *app, image string) outcome {
+	eachImage(c.Context, a, imageJobs{images, cap(o.slots), o.writes()}, func(a *app, image string) outcome {
 		doc, err := a.checkImage(c.Context, image, o)
 		return outcome{doc, err}
-	}, func(image string, r outcome) bool {
+	}, func(image string, r outcome) {
 		if r.err != nil {
 			_, code := classify(r.err)
 			a.code |= code
@@ -112,7 +112,6 @@ func (a *app) check(c *cli.Context) error {
 			a.code |= r.doc.Exit
 			o.report.Image(r.doc)
 		}
-		return !cancelled(c.Context)
 	})
 	o.report.End(a.code)
 	return nil
