@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"path/filepath"
 	"strings"
@@ -193,5 +194,22 @@ func TestToolsEscape(t *testing.T) {
 	}
 	if words := (&meter{what: "a\x1b[2J"}).words(time.Now()); strings.Contains(words, "\x1b") {
 		t.Errorf("%q", words)
+	}
+}
+
+// TestSARIFPlainText: a name with braces is no placeholder, and one that looks like a
+// link is none.
+func TestSARIFPlainText(t *testing.T) {
+	d := nasty()
+	d.Volumes[0].Findings[0].Message = "{0} and [a](http://b)"
+	var log sarifLog
+	if err := json.Unmarshal([]byte(reported(t, reportSARIF, d)), &log); err != nil {
+		t.Fatal(err)
+	}
+	if got := log.Runs[0].Results[0].Message.Text; got != `{{0}} and \[a\](http://b)` {
+		t.Errorf("%q", got)
+	}
+	if got := plainMessage("[Linux] fs/fat/inode.c").Text; got != "[Linux] fs/fat/inode.c" {
+		t.Errorf("%q", got)
 	}
 }
