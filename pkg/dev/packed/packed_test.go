@@ -38,6 +38,25 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
+// A zstd file may begin and end with frames that are passed over: pzstd writes such
+// ones.
+func TestSkippable(t *testing.T) {
+	b := devtest.Sample(1000)
+	skip := []byte("\x5e\x2a\x4d\x18\x03\x00\x00\x00abc")
+	whole := append(append(bytes.Clone(skip), devtest.Pack(t, "zstd", b)...), skip...)
+	if kind := Kind(whole[:6]); kind != "zstd" {
+		t.Errorf("it is %q", kind)
+	}
+	if got, err := unpackAll(t, "zstd", whole); err != nil || !bytes.Equal(got, b) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	for _, head := range []string{"", "\x5e\x2a\x4d", "\x4f\x2a\x4d\x18", "\x60\x2a\x4d\x18", "\x5e\x2a\x4d\x19"} {
+		if kind := Kind([]byte(head)); kind != "" {
+			t.Errorf("%q is %q", head, kind)
+		}
+	}
+}
+
 func unpackAll(t *testing.T, packing string, b []byte) ([]byte, error) {
 	t.Helper()
 	r, err := NewReader(packing, bufio.NewReader(bytes.NewReader(b)))
