@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 )
@@ -48,7 +47,7 @@ func skippable(head []byte) bool {
 func NewReader(kind string, r *bufio.Reader) (io.ReadCloser, error) {
 	switch kind {
 	case "gzip":
-		return gzip.NewReader(r)
+		return newMembers(r)
 	case "zstd":
 		z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxWindow),
 			zstd.WithDecoderMaxMemory(1<<62)) // how long the stream is: whoever reads has a bound
