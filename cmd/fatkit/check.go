@@ -223,8 +223,10 @@ func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 		return nil
 	}
 	ask := &asker{app: a, meter: a.board}
+	wanted := false // lost clusters, by a file that they continue
 	return func(f *vol.Finding) int {
 		offered := f.Offered()
+		wanted = wanted || named(offered, rejoinName) >= 0
 		if f.Slug == orphanSlug && o.orphans != "" {
 			return named(offered, o.orphans)
 		}
@@ -240,13 +242,19 @@ func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 			return -1 // it is legal, and none of our business
 		case o.mode == modeAll:
 			return 0
+		case f.Slug == orphanSlug && wanted:
+			return -1 // as a file of their own they would be lost to it
 		}
 		return lossless(offered)
 	}
 }
 
-// orphanSlug is the problem that --orphans is about, in every catalogue.
-const orphanSlug = "lost-chains"
+// orphanSlug is the problem that --orphans is about, in every catalogue, rejoinName the
+// repair that gives a file lost clusters which continue it.
+const (
+	orphanSlug = "lost-chains"
+	rejoinName = "rejoin"
+)
 
 // replaySlug and replayBadSlug are the problems that --discard-log is about.
 const (
