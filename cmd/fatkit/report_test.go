@@ -153,6 +153,8 @@ func TestIndented(t *testing.T) {
 		{"a-very-long-word-that-fits-nowhere x", 10, "  a-very-long-word-that-fits-nowhere\n  x"},
 		{"\x1b[1mone\x1b[0m two", 9, "  \x1b[1mone\x1b[0m two"},
 		{"", 10, "  "},
+		{"/a  b   c", 40, "  /a  b   c"},
+		{"  a  ", 40, "    a  "},
 	} {
 		if got := indented(tt.text, 2, tt.wide); got != tt.want {
 			t.Errorf("%q in %d: %q, want %q", tt.text, tt.wide, got, tt.want)
