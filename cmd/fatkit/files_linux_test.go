@@ -98,3 +98,16 @@ func TestCopyOutXattrs(t *testing.T) {
 		}
 	}
 }
+
+// Holes take no place where the file system has them, so --size auto does not count
+// them.
+func TestAutoSizeHoles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFiles(t, map[string]string{"src/a": "x"})
+	if err := os.Truncate("src/a", 1<<32); err != nil {
+		t.Fatal(err)
+	}
+	if d := jsonOf[formatDoc](t, "format", "-t", "f2fs", "-s", "auto", "-d", "src", "v.img"); d.Size > 64<<20 {
+		t.Errorf("a volume of %d bytes for a file of one byte and a hole", d.Size)
+	}
+}
