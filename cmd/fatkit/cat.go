@@ -29,7 +29,7 @@ func (a *app) cat(c *cli.Context) error {
 		return usagef("cat wants an image and the path of a file in it; see fatkit cat --help")
 	}
 	image := c.Args().First()
-	o, err := readOptions(c)
+	o, err := a.readOptions(c)
 	if err != nil {
 		return err
 	}

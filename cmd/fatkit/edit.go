@@ -76,7 +76,7 @@ func (a *app) newEdit(c *cli.Context) (*edit, error) {
 	if e.undo, err = readUndoFlags(c); err != nil {
 		return nil, err
 	}
-	e.read, err = readOptions(c)
+	e.read, err = a.readOptions(c)
 	return e, err
 }
 

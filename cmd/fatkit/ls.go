@@ -77,7 +77,7 @@ func (a *app) ls(c *cli.Context) error {
 		return usagef("--extents goes with --json; \"fatkit map\" prints them")
 	}
 	image := c.Args().First()
-	o, err := readOptions(c)
+	o, err := a.readOptions(c)
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (a *app) mapImage(c *cli.Context) (err error) {
 		return usagef("--rows wants a number from 1 to %d", mostRows)
 	}
 	image := c.Args().First()
-	o, err := readOptions(c)
+	o, err := a.readOptions(c)
 	if err != nil {
 		return err
 	}

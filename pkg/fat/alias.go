@@ -160,6 +160,10 @@ func (cp codepage) fits(units []uint16) (name [11]byte, nt byte, ok bool) {
 		if pos+len(c) > limit || f == ' ' || !ok || f >= 0x7F && f != u {
 			return name, 0, false
 		}
+		// Who does not know the page, as fsck.fat 4.2 does not, renames it.
+		if len(c) == 2 && classifyShort(c[1], 1) == shortIllegal {
+			return name, 0, false
+		}
 		lower = lower || f != u
 		upper = upper || f == u && unicode.ToLower(rune(f)) != rune(f)
 		pos += copy(name[pos:], c)

@@ -33,7 +33,7 @@ func newCodepage(number int) (cp codepage, err error) {
 	}
 	if cp.single = singlePage(number); cp.single == nil {
 		if cp.double = newDoublePage(number); cp.double == nil {
-			return cp, fmt.Errorf("%w: code page %d is not known: %s are", vol.ErrUsage, number, codepageNumbers)
+			return cp, fmt.Errorf("%w: code page %d is not known; those that are: %v", vol.ErrUsage, number, codepageNumbers())
 		}
 		cp.single = &cp.double.alone
 	}

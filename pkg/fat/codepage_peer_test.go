@@ -11,12 +11,6 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
-// codepageNumberList is every page that is known.
-func codepageNumberList() []int {
-	return []int{437, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869, 874,
-		932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258}
-}
-
 // What iconv(1) of glibc makes of every character beyond ASCII of every page, with
 // which mtools reads and writes short names, is what we make of it, both ways.
 func TestCodepagesPeer(t *testing.T) {
@@ -30,7 +24,7 @@ func TestCodepagesPeer(t *testing.T) {
 		out, _ := cmd.Output() // that it left something out is an error
 		return bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n"))
 	}
-	for _, number := range codepageNumberList() {
+	for _, number := range codepageNumbers() {
 		cp, err := newCodepage(number)
 		must(t, err)
 		var codes, texts [][]byte

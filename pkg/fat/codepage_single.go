@@ -7,7 +7,10 @@ import (
 )
 
 // codepageNumbers are the code pages that short names can be read and written in.
-const codepageNumbers = "437, 737, 775, 850, 852, 855, 857, 858, 860 to 866, 869, 874, 932, 936, 949, 950 and 1250 to 1258"
+func codepageNumbers() []int {
+	return []int{437, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869, 874,
+		932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258}
+}
 
 // singlePage is what the bytes of a page stand for in which each is a character;
 // nil where there is no such page.
