@@ -16,7 +16,7 @@ func (a *app) catCommand() *cli.Command {
 		Usage:       "print a file that is in an image",
 		ArgsUsage:   "IMAGE PATH...",
 		Description: "PATH may have * ? and [] in it. Several files are printed one after the other.",
-		Flags:       []cli.Flag{codepageFlag()},
+		Flags:       append([]cli.Flag{codepageFlag()}, readFlags()...),
 		Action:      a.cat,
 	}
 }

@@ -43,7 +43,7 @@ func editFlagList() []cli.Flag {
 		toggle("go on although the volume asks for a check", "force", "f"),
 		toggle("say what would be done, write nothing", "dry-run"),
 		codepageFlag(),
-	}, undoFlagList()...)
+	}, append(imageFlags(), undoFlagList()...)...)
 }
 
 func (a *app) rmCommand() *cli.Command {

@@ -31,13 +31,13 @@ func (a *app) mapCommand() *cli.Command {
 		ArgsUsage: "IMAGE [PATH...]",
 		Description: "With PATH: the extents of each file, with offsets on the volume and on the disk, as filefrag prints them;\n" +
 			"of a directory those of all files in it. Without: a map of the volume, drawn in the terminal or as a picture.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "svg", Usage: "draw the map of the volume into `FILE`, as SVG", DefaultText: "none"},
 			&cli.StringFlag{Name: "png", Usage: "draw the map of the volume into `FILE`, as PNG", DefaultText: "none"},
 			&cli.StringFlag{Name: "show", Usage: "tell the file `PATH` apart in the map of the volume", DefaultText: "none"},
 			&cli.IntFlag{Name: "rows", Value: 16, Usage: "draw `N` lines in the terminal"},
 			codepageFlag(),
-		},
+		}, readFlags()...),
 		Action: a.mapImage,
 	}
 }

@@ -259,8 +259,24 @@ _fatkit() {
 		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
 		return
 		;;
+	ls:--partition-label)
+		:
+		return
+		;;
+	ls:--max-size)
+		:
+		return
+		;;
 	cat:--codepage)
 		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	cat:--partition-label)
+		:
+		return
+		;;
+	cat:--max-size)
+		:
 		return
 		;;
 	copy:--tar)
@@ -283,6 +299,14 @@ _fatkit() {
 		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
 		return
 		;;
+	copy:--partition-label)
+		:
+		return
+		;;
+	copy:--max-size)
+		:
+		return
+		;;
 	copy:--undo)
 		_fatkit_reply -f -- "$cur"
 		return
@@ -291,12 +315,20 @@ _fatkit() {
 		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
 		return
 		;;
+	rm:--partition-label)
+		:
+		return
+		;;
 	rm:--undo)
 		_fatkit_reply -f -- "$cur"
 		return
 		;;
 	mkdir:--codepage)
 		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	mkdir:--partition-label)
+		:
 		return
 		;;
 	mkdir:--undo)
@@ -321,6 +353,14 @@ _fatkit() {
 		;;
 	map:--codepage)
 		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	map:--partition-label)
+		:
+		return
+		;;
+	map:--max-size)
+		:
 		return
 		;;
 	info:--partition-label)
@@ -371,32 +411,32 @@ _fatkit() {
 		;;
 	ls)
 		if [[ $cur == -* ]]; then
-			words='-l --long -R --recursive --extents --codepage --json -q --quiet -v --verbose -h --help'
+			words='-l --long -R --recursive --extents --codepage --partition-label --max-size --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	cat)
 		if [[ $cur == -* ]]; then
-			words='--codepage -q --quiet -v --verbose -h --help'
+			words='--codepage --partition-label --max-size -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	copy)
 		if [[ $cur == -* ]]; then
-			words='-r -R --recursive --sparse --replace --tar --links --rename --owner --file-contexts --codepage -f --force --dry-run --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-r -R --recursive --sparse --replace --tar --links --rename --owner --file-contexts --codepage -f --force --dry-run --partition-label --max-size --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	rm)
 		if [[ $cur == -* ]]; then
-			words='-r -R --recursive -f --force --dry-run --codepage --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-r -R --recursive -f --force --dry-run --codepage --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	mkdir)
 		if [[ $cur == -* ]]; then
-			words='-p --parents -f --force --dry-run --codepage --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-p --parents -f --force --dry-run --codepage --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	map)
 		if [[ $cur == -* ]]; then
-			words='--svg --png --show --rows --codepage --json -q --quiet -v --verbose -h --help'
+			words='--svg --png --show --rows --codepage --partition-label --max-size --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	info)
