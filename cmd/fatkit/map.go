@@ -54,6 +54,8 @@ func (a *app) mapImage(c *cli.Context) (err error) {
 		return usagef("--svg, --png and --show are for the map of a volume, which is drawn without PATH")
 	case m.rows < 1 || m.rows > mostRows:
 		return usagef("--rows wants a number from 1 to %d", mostRows)
+	case a.json && m.show != "" && !picture:
+		return usagef("--show tells a file apart where the map is drawn; with --json name the file as PATH")
 	}
 	image := c.Args().First()
 	o, err := a.readOptions(c)
