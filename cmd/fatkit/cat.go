@@ -17,7 +17,7 @@ func (a *app) catCommand() *cli.Command {
 		Usage:       "print a file that is in an image",
 		ArgsUsage:   "IMAGE PATH...",
 		Description: "PATH may have * ? and [] in it. Several files are printed one after the other.",
-		Flags:       []cli.Flag{codepageFlag()},
+		Flags:       append([]cli.Flag{codepageFlag()}, readFlags()...),
 		Action:      a.cat,
 	}
 }
@@ -30,7 +30,7 @@ func (a *app) cat(c *cli.Context) error {
 		return usagef("cat wants an image and the path of a file in it; see fatkit cat --help")
 	}
 	image := c.Args().First()
-	o, err := readOptions(c)
+	o, err := a.readOptions(c)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func editFlagList() []cli.Flag {
 		toggle("go on although the volume asks for a check", "force", "f"),
 		toggle("say what would be done, write nothing", "dry-run"),
 		codepageFlag(),
-	}, undoFlagList()...)
+	}, append(imageFlags(), undoFlagList()...)...)
 }
 
 func (a *app) rmCommand() *cli.Command {
@@ -76,7 +76,7 @@ func (a *app) newEdit(c *cli.Context) (*edit, error) {
 	if e.undo, err = readUndoFlags(c); err != nil {
 		return nil, err
 	}
-	e.read, err = readOptions(c)
+	e.read, err = a.readOptions(c)
 	return e, err
 }
 

@@ -17,7 +17,7 @@ type Holds struct {
 	Xattrs    bool
 	Holes     bool
 	Flags     bool  // FileFlags
-	Codepages bool  // short names, in a code page that is written nowhere
+	Codepages []int // of short names: those that are known; which one is written nowhere
 	MaxSize   int64 // of a file, bytes
 }
 

@@ -190,7 +190,7 @@ func Glob(ctx context.Context, t Tree, pattern string) ([]*Node, error) {
 		}
 	}
 	if len(at) == 0 {
-		return nil, fmt.Errorf("%w: nothing matches %q: %w", ErrRequest, pattern, fs.ErrNotExist)
+		return nil, Saying(fmt.Sprintf("%s: nothing matches %q", ErrRequest, pattern), ErrRequest, fs.ErrNotExist)
 	}
 	return at, nil
 }
