@@ -158,10 +158,10 @@ func (r *formatRun) tooMuch(why error) error {
 	}
 	larger := map[string]string{"fat12": "fat32", "fat16": "fat32", "fat32": "exfat", "fat": "exfat"}[r.opts.Type]
 	text := strings.ToUpper(r.opts.Type) + " cannot hold this"
-	if larger == "" {
-		return fmt.Errorf("%w: %s: %w", vol.ErrRequest, text, why)
+	if larger != "" {
+		why = fmt.Errorf("%w; use -t %s", why, larger)
 	}
-	return fmt.Errorf("%w: %s: %w; use -t %s", vol.ErrRequest, text, why, larger)
+	return vol.Because(text, why)
 }
 
 // enough refuses a volume that is too small before anything is touched.
