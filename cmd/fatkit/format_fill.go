@@ -88,8 +88,20 @@ func (r *formatRun) gather() error {
 	if r.content, err = r.a.adaptTo(src, r.drv.Holds, r.fill.in); err != nil {
 		return errors.Join(err, src.Close())
 	}
+	if r.opts.RootOwner != nil {
+		r.content.rootOwner(*r.opts.RootOwner)
+	}
 	r.content.tell(r.place.arg)
 	return nil
+}
+
+// rootOwner gives the root directory an owner, whatever the source or --owner say.
+func (l *filling) rootOwner(ids [2]uint32) {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Path == "" {
+			e.UID, e.GID = ids[0], ids[1]
+		}
+	}
 }
 
 // need is how many clusters the content takes on a planned volume.
