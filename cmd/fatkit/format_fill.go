@@ -71,7 +71,7 @@ func (r *formatRun) gather() error {
 	if err != nil {
 		return err
 	}
-	o.Seconds = true
+	o.Seconds, o.NoXattrs = true, !r.drv.Holds.Xattrs
 	var src *source.Source
 	fi, err := os.Stat(r.fill.from)
 	switch {
