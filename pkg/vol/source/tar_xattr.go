@@ -62,15 +62,15 @@ func (t *tarList) tarXattrs(h *tar.Header) ([]vol.Xattr, error) {
 	}
 	for _, r := range []struct{ record, name string }{{recordAccess, aclAccessName}, {recordDefault, aclDefaultName}} {
 		text := h.PAXRecords[r.record]
-		if text == "" {
-			continue
+		if text == "" || slices.ContainsFunc(out, func(x vol.Xattr) bool { return x.Name == r.name }) {
+			continue // as an attribute it has numbers
 		}
 		list, err := aclOf(text)
 		if err != nil && t.o.NoXattrs {
 			list, err = []byte(text), nil // nobody will look at it
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the access control list %q: %w", text, err)
+			return nil, fmt.Errorf("the access control list: %w", err)
 		}
 		if list != nil {
 			add(r.name, list)
@@ -158,7 +158,7 @@ func aclEntryOf(line string) (e aclEntry, err error) {
 		bit := map[rune]uint16{'r': 4, 'w': 2, 'x': 1, '-': 0}
 		n, ok := bit[c]
 		if !ok || e.perm&n != 0 {
-			return e, fmt.Errorf("%q are no permissions", fs[2])
+			return e, fmt.Errorf("%q: %q are no permissions", line, fs[2])
 		}
 		e.perm |= n
 	}
@@ -171,7 +171,7 @@ func aclEntryOf(line string) (e aclEntry, err error) {
 	}
 	id, err := strconv.ParseUint(number, 10, 32)
 	if err != nil || id == aclNoID {
-		return e, fmt.Errorf("whose number %q has is not known here; tar --numeric-owner writes numbers", fs[1])
+		return e, fmt.Errorf("which number %q in %q has is not known here; tar --xattrs --xattrs-include='*' writes numbers", fs[1], line)
 	}
 	e.id = uint32(id)
 	return e, nil

@@ -34,7 +34,7 @@ func TestTarXattrs(t *testing.T) {
 		"list":         {map[string]string{"SCHILY.acl.access": "user::rw-,user:1000:r--,user:lisa:rwx:5,group::r--,group:99:r-x,mask::rwx,other::---"}, map[string]string{"system.posix_acl_access": list}},
 		"list, lines":  {map[string]string{"SCHILY.acl.default": "u::rw-\ng::r--\ng:99:rx #effective:r-x\nu:1000:r\nu:5:rwx\nm:rwx\no:---\n"}, map[string]string{"system.posix_acl_default": list}},
 		"only a mode":  {map[string]string{"SCHILY.acl.access": "user::rw-,group::r--,other::---"}, nil},
-		"list, binary": {map[string]string{"SCHILY.acl.access": "user::rw-,user:9:rwx,group::r--,mask::rwx,other::---", "SCHILY.xattr.system.posix_acl_access": "b"}, map[string]string{"system.posix_acl_access": "b"}},
+		"list, binary": {map[string]string{"SCHILY.acl.access": "user::rw-,user:lisa:rwx,group::r--,mask::rwx,other::---", "SCHILY.xattr.system.posix_acl_access": "b"}, map[string]string{"system.posix_acl_access": "b"}},
 	} {
 		got, err := xattrsOf(Options{}, tt.records)
 		if err != nil {
