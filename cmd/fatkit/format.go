@@ -220,8 +220,8 @@ func owner(option, v string) (*[2]uint32, error) {
 			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
 		n, err := strconv.ParseUint(parts[i], 10, 32)
-		if err != nil {
-			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
+		if err != nil || n == 1<<32-1 { // that one is nobody's, chown(2)
+			return nil, usagef("%s %q: it is UID:GID, two numbers below %d", option, v, 1<<32-1)
 		}
 		ids[i] = uint32(n)
 	}

@@ -113,5 +113,5 @@ func (e *Entry) Name() string {
 // EntryError is what is wrong with one entry of a request. It wraps
 // ErrRequest.
 func EntryError(e *Entry, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", ErrRequest, e.Name(), fmt.Errorf(format, args...))
+	return Because(e.Name(), fmt.Errorf(format, args...))
 }
