@@ -67,7 +67,7 @@ func TestPutInCodepage(t *testing.T) {
 	must(t, err)
 	e := vol.Entry{Path: "ПРИВЕТ.ТХТ", Same: -1}
 	e.Kind = vol.KindFile
-	_, err = v.(vol.Filler).Put(ctx, &vol.PutRequest{Entries: []vol.Entry{e}})
+	_, err = v.Put(ctx, &vol.PutRequest{Entries: []vol.Entry{e}})
 	must(t, err)
 	_, err = txn.Commit(ctx, dev.CommitOptions{})
 	must(t, err)
