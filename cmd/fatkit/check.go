@@ -102,10 +102,13 @@ func (a *app) check(c *cli.Context) error {
 		doc *checkDoc
 		err error
 	}
-	eachImage(a, images, cap(o.slots), func(a *app, image string) outcome {
+	if o.writes() {
+		outliveReader()
+	}
+	eachImage(c.Context, a, imageJobs{images, cap(o.slots), o.writes()}, func(a *app, image string) outcome {
 		doc, err := a.checkImage(c.Context, image, o)
 		return outcome{doc, err}
-	}, func(image string, r outcome) bool {
+	}, func(image string, r outcome) {
 		if r.err != nil {
 			_, code := classify(r.err)
 			a.code |= code
@@ -114,7 +117,6 @@ func (a *app) check(c *cli.Context) error {
 			a.code |= r.doc.Exit
 			o.report.Image(r.doc)
 		}
-		return !cancelled(c.Context)
 	})
 	o.report.End(a.code)
 	return nil
@@ -226,8 +228,10 @@ func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 		return nil
 	}
 	ask := &asker{app: a, meter: a.board}
+	wanted := false // lost clusters, by a file that they continue
 	return func(f *vol.Finding) int {
 		offered := f.Offered()
+		wanted = wanted || named(offered, rejoinName) >= 0
 		if f.Slug == orphanSlug && o.orphans != "" {
 			return named(offered, o.orphans)
 		}
@@ -243,13 +247,19 @@ func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 			return -1 // it is legal, and none of our business
 		case o.mode == modeAll:
 			return 0
+		case f.Slug == orphanSlug && wanted:
+			return -1 // as a file of their own they would be lost to it
 		}
 		return lossless(offered)
 	}
 }
 
-// orphanSlug is the problem that --orphans is about, in every catalogue.
-const orphanSlug = "lost-chains"
+// orphanSlug is the problem that --orphans is about, in every catalogue, rejoinName the
+// repair that gives a file lost clusters which continue it.
+const (
+	orphanSlug = "lost-chains"
+	rejoinName = "rejoin"
+)
 
 // replaySlug and replayBadSlug are the problems that --discard-log is about.
 const (

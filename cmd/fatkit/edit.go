@@ -128,7 +128,7 @@ func (a *app) mkdir(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	req := &vol.PutRequest{Parents: c.Bool("parents"), New: !c.Bool("parents")}
+	req := &vol.PutRequest{Parents: c.Bool("parents"), New: !c.Bool("parents"), Inherit: true}
 	named := make(map[string]bool, len(e.paths))
 	for _, p := range e.paths {
 		entry := vol.Entry{Path: strings.Trim(path.Clean("/"+strings.TrimPrefix(p, "::")), "/"), Same: -1}

@@ -59,6 +59,9 @@ type PutRequest struct {
 	Replace bool
 	// New refuses a directory that is there already, as mkdir without -p does.
 	New bool
+	// Inherit gives entries the group of their directory, and directories its bit
+	// for that, where the directory has it: as for what mkdir(2) makes.
+	Inherit bool
 	// Rename changes names that the format cannot hold; otherwise they are
 	// refused.
 	Rename bool
