@@ -71,7 +71,7 @@ func (rm *removal) behind(at string, set entrySet) (es []space.Extent, err error
 		}
 		more, err := rm.t.clustersOf(e.first(), e.length(), e.noFatChain())
 		if err != nil {
-			return nil, rm.damagedChain(at, err)
+			return nil, damagedChain(at, err)
 		}
 		if err := rm.marked(at, more); err != nil {
 			return nil, err
