@@ -35,6 +35,15 @@ func (a *app) openTree(ctx context.Context, arg string, o vol.ReadOptions) (*rea
 	return r, nil
 }
 
+// openFirst is openTree of the first argument.
+func (a *app) openFirst(c *cli.Context) (*reading, error) {
+	o, err := a.readOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	return a.openTree(c.Context, c.Args().First(), o)
+}
+
 func (a *app) readTree(ctx context.Context, im *image, o vol.ReadOptions) (*reading, error) {
 	if j, err := a.journal(im, ""); err == nil {
 		a.reportUndo(im, j)
