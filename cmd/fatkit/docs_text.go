@@ -39,6 +39,7 @@ func mainSections() []manSection {
 A file whose name really is card.img:2 wins. Of a whole disk check, mount-scan and info handle every partition; the other commands use the one volume of a known type, and stop if there are several.
 
 A block device that is mounted or held, and an image that backs a loop device, are refused for writing. So is an image that another fatkit is writing.`},
+		{"READING", `ls, cat, map and copy out of an image read a volume that asks for a check as far as it can be read. Of an F2FS volume that was not unmounted, and whose log of synced files waits for the next mount, they show what that mount would show, and say so on standard error: the log is carried out in memory and the image stays as it is. Blocks that this would write anew are shown where fatkit would put them. A log that is damaged cannot be carried out; then files are as the last checkpoint has them, and that is said. info shows what is on the disk, and in replay_nodes how much waits.`},
 		{"SIZES", `512, 64K, 1.5G and 2T are powers of two, 10MB is a power of ten.`},
 		{"JSON", `With --json, which every command but cat has, one JSON document goes to standard output, for several images one a line; copy out of an image, and map where it draws to a file, print one for errors alone. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too:
 
