@@ -36,7 +36,7 @@ type checkOptions struct {
 	progress *fsckProgress // -C: for fsck(8)
 	report   reporter
 	read     vol.ReadOptions // of those volumes that have code pages
-	ask      *asker // of a person, about all images and volumes
+	ask      *asker          // of a person, about all images and volumes
 }
 
 // ready are the options with all that a check of one image needs.

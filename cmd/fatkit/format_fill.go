@@ -85,7 +85,10 @@ func (r *formatRun) gather() error {
 	if err != nil {
 		return err
 	}
-	if r.content, err = r.a.adaptTo(src, r.drv.Holds, r.fill.in); err != nil {
+	if r.content, err = r.a.adaptTo(src, r.drv.Holds, r.fill.in); err == nil {
+		err = r.content.findHoles(r.ctx, r.drv.Holds)
+	}
+	if err != nil {
 		return errors.Join(err, src.Close())
 	}
 	if r.opts.RootOwner != nil {
@@ -139,11 +142,11 @@ func (r *formatRun) autoSize() (int64, error) {
 		why = fmt.Errorf("it needs %d clusters of %d bytes, and %d bytes have %d", n+slack, p.ClusterSize, size, p.FreeClusters)
 		return false
 	}
-	content := r.content.bytes()
-	if r.drv.Holds.Holes {
-		content = r.content.data()
+	least := r.content.bytes()
+	if r.drv.Holds.HoleUnit > 0 {
+		least = r.content.dataBytes()
 	}
-	least := vol.RoundUp(content+r.fill.slack, autoStep)
+	least = vol.RoundUp(least+r.fill.slack, autoStep)
 	most := max(least, 64<<10)
 	for ; !holds(most); most *= 2 {
 		if most > autoMost || r.ctx.Err() != nil {
