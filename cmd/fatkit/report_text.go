@@ -419,7 +419,11 @@ func (a *app) colour(code, s string) string {
 // printable is s without what would act on a terminal: names on a damaged
 // volume may hold anything.
 func printable(s string) string {
-	for _, r := range s {
+	plain := 0
+	for plain < len(s) && ' ' <= s[plain] && s[plain] <= '~' {
+		plain++
+	}
+	for _, r := range s[plain:] {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			q := strconv.Quote(s)
 			return q[1 : len(q)-1]

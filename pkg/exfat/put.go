@@ -50,7 +50,7 @@ func (p *filling) MakeFolder(dir *folder, name string, e *vol.Entry) (*folder, i
 	if err != nil {
 		return nil, 0, err
 	}
-	setAt(dir.slots, f.slot).describe(&e.Attr)
+	setAt(dir.slots, f.slot).describe(e)
 	f.dated = true
 	return f, f.slot, nil
 }
@@ -89,7 +89,7 @@ func (p *filling) Replace(dir *folder, slot, i int, at string) error {
 func (p *filling) take(dir *folder, slot, i int, at string) {
 	e := &p.r.Entries[i]
 	g := &growth{file: file{dir: dir, slot: slot, path: at}, wantSize: e.Size, wantValid: e.Size, put: true}
-	g.set().describe(&e.Attr)
+	g.set().describe(e)
 	g.set().seal()
 	g.file.changed()
 	p.files[i] = g
@@ -97,11 +97,14 @@ func (p *filling) take(dir *folder, slot, i int, at string) {
 }
 
 // describe sets the attributes and times of a set, [exFAT] §7.4.4 to §7.4.10.
-func (s entrySet) describe(a *vol.Attr) {
+func (s entrySet) describe(a *vol.Entry) {
 	const user = vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive
 	f := s.file()
 	f.put16(offAttributes, f.attributes()&attrDirectory|uint16(a.Flags&user))
-	f.date(a.Born, a.Modified, a.Accessed)
+	others := a.AllTimes()
+	f.create(stampOf(others.Born))
+	f.put32(offAccess, stampOf(others.Accessed).when)
+	f.touch(stampOf(a.Modified))
 }
 
 // need is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every

@@ -131,8 +131,7 @@ func (o *Options) settle(e *vol.Entry) {
 	if o.Seconds {
 		t = t.Truncate(time.Second)
 	}
-	t = t.UTC()
-	e.Modified, e.Accessed, e.Changed, e.Born = t, t, t, t
+	e.Modified = t.UTC()
 }
 
 // arrange brings entries into the order of their paths. Of several names of a
@@ -206,7 +205,6 @@ func complete(es []vol.Entry, when time.Time) ([]vol.Entry, error) {
 			at[dir] = len(es)
 			e := vol.Entry{Path: dir, Same: -1}
 			e.Kind, e.Mode, e.Modified = vol.KindDir, 0o755, when
-			e.Accessed, e.Changed, e.Born = when, when, when
 			es = append(es, e)
 			if dir == "" {
 				break
