@@ -21,8 +21,8 @@ import (
 // a collection for each two; beside the lists and maps of millions of files, which are
 // in use to the end, it is a quarter.
 const (
-	gcPercent = 25
-	ballast   = 32 << 20
+	gcPercent = 15
+	ballast   = 48 << 20
 )
 
 func main() { os.Exit(start()) }

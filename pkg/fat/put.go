@@ -14,7 +14,7 @@ type filling struct {
 	*change
 	*folders
 	r     *vol.PutRequest
-	files []*growth // by entry; nil for what is none
+	files []int32 // by entry: which of the files of the change it is, and 1
 }
 
 // Put is vol.Filler.
@@ -24,14 +24,15 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 		return nil, err
 	}
 	c.many = true
-	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
+	c.files = make([]*growth, 0, len(r.Entries))
+	p := &filling{change: c, folders: c.ds, r: r, files: make([]int32, len(r.Entries))}
 	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "FAT", Most: maxLongUnits, Encode: encodeLong})
 }
 
 // Places is vol.PutFolders.
 func (p *filling) Places(i int) []vol.Place {
-	if g := p.files[i]; g != nil {
-		return p.v.g.locator().Places(g.add)
+	if k := p.files[i]; k > 0 {
+		return p.v.g.locator().Places(p.change.files[k-1].add)
 	}
 	return nil
 }
@@ -85,11 +86,11 @@ func (p *filling) Replace(dir *folder, slot, i int, at string) error {
 // take makes the slot the one of entry i.
 func (p *filling) take(dir *folder, slot, i int, at string) *growth {
 	e := &p.r.Entries[i]
-	g := &growth{file: file{dir: dir, slot: slot, path: at}, want: e.Size, put: true}
+	g := &growth{file: file{dir: dir, slot: slot, path: vol.TailOf(e.Origin, at)}, want: e.Size, put: true}
 	dir.at(slot).describe(e)
 	dir.slots.Mark(slot, 1)
-	p.files[i] = g
 	p.change.files = append(p.change.files, g)
+	p.files[i] = int32(len(p.change.files))
 	return g
 }
 

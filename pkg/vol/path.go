@@ -52,6 +52,15 @@ func JoinUnits(dir string, name []uint16) string {
 	return string(b)
 }
 
+// TailOf is tail in the memory of s, where s ends with it: of each of a million files
+// there are paths of which one is the end of the other.
+func TailOf(s, tail string) string {
+	if strings.HasSuffix(s, tail) {
+		return s[len(s)-len(tail):]
+	}
+	return tail
+}
+
 // Parent is the directory that the path of an Entry is in; "" for the root.
 func Parent(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i >= 0 {
