@@ -17,9 +17,9 @@ import (
 )
 
 // Garbage may take up gcPercent of what is in use and of ballast, bytes that are
-// never touched and so take no memory: where little is in use that is 8 MiB, and not
+// never touched and so take no memory: where little is in use that is 7 MiB, and not
 // a collection for each two; beside the lists and maps of millions of files, which are
-// in use to the end, it is a quarter.
+// in use to the end, it is a seventh.
 const (
 	gcPercent = 15
 	ballast   = 48 << 20

@@ -226,7 +226,7 @@ type hostFile struct {
 
 // openHost opens a file that was listed before, and is still what it was.
 func openHost(was seen) (vol.Contents, error) {
-	f, err := os.Open(was.path)
+	f, err := os.OpenFile(was.path, openFlags, 0)
 	if err != nil {
 		return nil, err
 	}

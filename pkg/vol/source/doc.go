@@ -163,7 +163,7 @@ func arrange(es []vol.Entry) (out []vol.Entry, from func(i int) int) {
 
 // firstNames gives the contents of a file with several names to the one that comes
 // first in order, which is where each entry is to go to, and points the others to
-// that. owners has, by their places in order, who had the contents of these names.
+// that. owners has, by their places in order, who had the contents of the first names.
 func firstNames(es []vol.Entry, order []int32) (owners map[int32]int) {
 	first := make(map[int]int) // by the entry that had the contents
 	for i := range es {
@@ -185,7 +185,6 @@ func firstNames(es []vol.Entry, order []int32) (owners map[int32]int) {
 		case !several:
 		case at >= 0:
 			e.Same = at
-			owners[int32(to)] = owner
 		default:
 			first[owner] = to
 			p, origin := e.Path, e.Origin
