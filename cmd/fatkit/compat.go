@@ -65,7 +65,7 @@ func toolNamed(path string) *tool {
 
 // runTool is run under the name of another tool.
 func (a *app) runTool(ctx context.Context, t *tool, args []string) int {
-	r := &toolRun{a: a, tool: t, name: strings.TrimSuffix(filepath.Base(args[0]), ".exe")}
+	r := &toolRun{a: a, tool: t, name: strings.TrimSuffix(filepath.Base(args[0]), ".exe"), mkfs: mkfsRun{offset: -1}}
 	a.command = r.name
 	err := r.parse(args[1:])
 	if err == nil && !r.info {

@@ -66,6 +66,9 @@ func (r *toolRun) formatRun(ctx context.Context, image string) (*formatRun, erro
 	if f.place, err = r.a.place(image); err != nil {
 		return nil, err
 	}
+	if m.create { // a new file is called just as it says
+		f.place = place{arg: image, path: image, off: -1}
+	}
 	if err := r.size(f); err != nil {
 		return nil, err
 	}

@@ -205,6 +205,29 @@ func TestCompatResult(t *testing.T) {
 	}
 }
 
+// TestCompatPlaces: without --offset a volume has the whole target or the partition that
+// is named, and a new file is called as it says.
+func TestCompatPlaces(t *testing.T) {
+	image := compatTarget(t, "mbr")
+	for _, c := range []struct{ line, want string }{
+		{"mkfs.exfat -q IMAGE:1", "IMAGE:1: EXFAT"},
+		{"mkfs.vfat --offset=2048 IMAGE", "IMAGE:1: FAT16"},
+		{"mkfs.vfat IMAGE", "IMAGE: FAT16"},
+		{"mkfs.vfat -C IMAGE:7 8192", "IMAGE:7: FAT16"},
+	} {
+		if out, code := runNamed(t, strings.Fields(strings.ReplaceAll(c.line, "IMAGE", image))...); code != exitOK {
+			t.Fatalf("%s: exit %d\n%s", c.line, code, out)
+		}
+		want := strings.ReplaceAll(c.want, "IMAGE", image)
+		if out, code := runNamed(t, "fatkit", "check", strings.Split(want, ": ")[0]); code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, want %q\n%s", c.line, code, want, out)
+		}
+	}
+	if out, _ := runNamed(t, "fatkit", "check", image); !strings.Contains(out, ", 66 MiB, clean") {
+		t.Errorf("the volume has not the whole file:\n%s", out)
+	}
+}
+
 // TestCompatValues: a value is what getopt_long(3) and strtol(3) make of it, and an
 // empty one is none.
 func TestCompatValues(t *testing.T) {
