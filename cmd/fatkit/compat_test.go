@@ -228,6 +228,30 @@ func TestCompatPlaces(t *testing.T) {
 	}
 }
 
+// TestCompatWords: an error speaks of the options that the tool has.
+func TestCompatWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"mkfs.fat -F 32 -r 512": "-r is not for fat32",
+		"mkfs.fat -F 32 -R 1":   "use -R 32",
+		"mkfs.fat -F 12 -s 1":   "use clusters of 32K to 64K, or at most 2062 KiB, or -F 32",
+		"mkfs.f2fs -C utf8":     "-C is for volumes with the feature casefold",
+		"mkfs.f2fs -o 0":        "-o 0: must be",
+		"fsck.vfat -y":          `remove it, or name another place with "fatkit check --undo FILE"`,
+	} {
+		image := compatTarget(t, "blank")
+		if strings.HasPrefix(line, "fsck") {
+			image = compatTarget(t, "fat!")
+			if err := os.Mkdir(image+undoSuffix, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, code := runNamed(t, append(strings.Fields(line), image)...)
+		if code == exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, want %s\n%s", line, code, want, out)
+		}
+	}
+}
+
 // TestCompatValues: a value is what getopt_long(3) and strtol(3) make of it, and an
 // empty one is none.
 func TestCompatValues(t *testing.T) {
