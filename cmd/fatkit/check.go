@@ -35,7 +35,8 @@ type checkOptions struct {
 	undo     undoFlags
 	progress *fsckProgress // -C: for fsck(8)
 	report   reporter
-	ask      *asker // of a person, about all images and volumes
+	read     vol.ReadOptions // of those volumes that have code pages
+	ask      *asker          // of a person, about all images and volumes
 }
 
 // ready are the options with all that a check of one image needs.
@@ -77,6 +78,7 @@ func (a *app) checkCommand() *cli.Command {
 			toggle("give up a log that has to be replayed (F2FS), and what was synced since, with -p, -y or -r", "discard-log"),
 			toggle("repair in memory, print what would be written, write nothing", "dry-run"),
 			&cli.IntFlag{Name: "j", Usage: "use `N` processors, over images and partitions and in each", DefaultText: "all"},
+			codepageFlag(),
 			&cli.IntFlag{Name: "C", Usage: "write progress for fsck(8) to the file descriptor `FD`", DefaultText: "none"},
 		}, append(readFlags(), undoFlagList()...)...),
 		Action: a.check,
@@ -134,6 +136,9 @@ func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
 		return nil, err
 	}
 	if o.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	if o.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}
 	if o.progress, err = readProgress(c); err != nil {

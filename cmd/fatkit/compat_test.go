@@ -449,3 +449,20 @@ func TestCompatLibblockdev(t *testing.T) {
 		t.Errorf("libblockdev says\n%s%s", out.String(), errw.String())
 	}
 }
+
+// fsck.fat -c: what is a backslash in one code page is half of a letter in another.
+func TestCompatCodepage(t *testing.T) {
+	image, dir := filepath.Join(t.TempDir(), "a.img"), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "表.TXT"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := runNamed(t, "fatkit", "format", "-t", "fat16", "-s", "16M", "--codepage", "932", "-d", dir, image); code != exitOK {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	for page, want := range map[string]int{"932": exitOK, "850": exitCorrected, "999": exitUsage} {
+		out, code := runNamed(t, "fsck.fat", "-n", "-c", page, image)
+		if code != want || strings.Contains(out, "FAT-0411") != (want == exitCorrected) {
+			t.Errorf("-c %s: exit %d, want %d\n%s", page, code, want, out)
+		}
+	}
+}

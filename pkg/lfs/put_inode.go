@@ -2,8 +2,6 @@ package lfs
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -53,7 +51,7 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	if e.Kind != vol.KindFile {
 		h.b[inodeAdvise] &^= adviseCold | adviseHot
 	}
-	h.describe(&e.Attr)
+	h.describe(p.inherited(dir, &e.Attr))
 	if links := 1 + p.more[i]; links > 1 {
 		// [Linux] behaviour f2fs_init_inode_metadata(): of a file with several
 		// names it is not known any more which directory it is from.
@@ -83,6 +81,20 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	}
 	p.leaf = h.leaf
 	return h.nid, h.store()
+}
+
+// inherited is a as it is in a directory that hands its group on, if the request
+// says so. [Linux] behaviour inode_init_owner().
+func (p *filling) inherited(dir *folder, a *vol.Attr) *vol.Attr {
+	if !p.r.Inherit || dir.h.b.mode()&modeSetGID == 0 {
+		return a
+	}
+	b := *a
+	b.GID = dir.h.b.gid()
+	if b.Kind == vol.KindDir {
+		b.Mode |= modeSetGID
+	}
+	return &b
 }
 
 // describe sets owners, mode and times. What the entry does not say of times is
@@ -178,12 +190,12 @@ func (p *filling) contents(h *handle, i int) error {
 		return vol.Refusef("its size is %d", e.Size)
 	}
 	h.b.put64(inodeSize, uint64(e.Size))
-	data := e.Data
-	if data == nil && e.Size > 0 {
-		data = []dev.Range{{Len: e.Size}}
-	}
 	if err := h.reaches(e.Size); err != nil {
 		return err
+	}
+	data := e.Data
+	if data == nil {
+		data = []dev.Range{{Len: e.Size}}
 	}
 	if area := p.w.g.inlineArea(h.b); e.Size <= int64(len(area)) {
 		return p.readInline(h, i, data, area)
@@ -210,8 +222,13 @@ func (p *filling) contents(h *handle, i int) error {
 	return nil
 }
 
-// readInline reads a small file into its inode.
+// readInline reads a small file into its inode, which has its holes as zeros.
 func (p *filling) readInline(h *handle, i int, data []dev.Range, area []byte) (err error) {
+	size := p.r.Entries[i].Size
+	if size == 0 {
+		return nil
+	}
+	h.b[inodeInline] |= inlineData | inlineExist
 	if len(data) == 0 {
 		return nil
 	}
@@ -221,16 +238,11 @@ func (p *filling) readInline(h *handle, i int, data []dev.Range, area []byte) (e
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	for _, r := range data {
-		r = r.Intersect(dev.Range{Len: p.r.Entries[i].Size})
-		n, err := src.ReadAt(area[r.Off:r.End()], r.Off)
-		if int64(n) < r.Len {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = fmt.Errorf("it became shorter while it was read: it ends at byte %d: %w", r.Off+int64(n), io.ErrUnexpectedEOF)
-			}
+		r = r.Intersect(dev.Range{Len: size})
+		if err := vol.ReadFull(src, area[r.Off:r.End()], r.Off); err != nil {
 			return err
 		}
 	}
-	h.b[inodeInline] |= inlineData | inlineExist
 	return nil
 }
 
