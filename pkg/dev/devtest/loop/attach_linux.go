@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"testing"
@@ -37,8 +38,9 @@ func Attach(t testing.TB, image string) (device string) {
 		needs.Lacks(t, "no loop device: %v", err)
 	}
 	t.Cleanup(func() {
-		unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_CLR_FD, 0)
-		loop.Close()
+		if err := errors.Join(unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_CLR_FD, 0), loop.Close()); err != nil {
+			t.Errorf("%s: %v", device, err)
+		}
 	})
 	return device
 }
