@@ -82,7 +82,7 @@ func (r *toolRun) bare(ctx context.Context, image string) (err error) {
 			return fmt.Errorf("%w: it holds %s", vol.ErrNotVolume, tableOn(im.file))
 		}
 		if rg.drv != nil && rg.drv.Name != r.tool.format && rg.id.Confidence >= vol.Likely {
-			return fmt.Errorf("%w: it holds a %s file system%s", vol.ErrNotVolume, rg.id.Type, called(rg.id.Label))
+			return fmt.Errorf("%w: it holds %s%s", vol.ErrNotVolume, fileSystem(rg.id.Type), called(rg.id.Label))
 		}
 	}
 	return nil
