@@ -36,7 +36,15 @@ type Driver struct {
 	Check func(d dev.Device, o CheckOptions) Checker
 	// MountScan says what a mount would read and find. It never writes.
 	MountScan func(ctx context.Context, d dev.Device, o ScanOptions) (*Scan, error)
-	// Read opens a volume for reading its files. Nil while a format cannot.
+	// Settle stages on d, which is a dev.Txn, what a mount would carry out
+	// before it shows any file: a log of what was synced. The note says so in
+	// words for who reads; it is "" where there was nothing to do, and nothing
+	// is staged then. An error, unless it is ctx's, says why the log cannot be
+	// carried out: d must be rolled back, and Read has what was before it. Nil
+	// for a format without a log.
+	Settle func(ctx context.Context, d dev.Device) (note string, err error)
+	// Read opens a volume for reading its files, as they are without what
+	// Settle does. Nil while a format cannot.
 	Read func(ctx context.Context, d dev.Device, o ReadOptions) (Tree, error)
 	// Holds is what there is a place for on a volume of this format.
 	Holds Holds
