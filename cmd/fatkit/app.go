@@ -222,6 +222,12 @@ func (a *app) fail(image string, err error) {
 // printf prints to standard output. What goes wrong shows when it is flushed.
 func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.out, format, args...) }
 
+// println prints a line, for lists that may be long.
+func (a *app) println(line string) {
+	_, _ = a.out.WriteString(line)
+	_ = a.out.WriteByte('\n')
+}
+
 // tell prints to standard error. If that does not work there is nobody left to
 // be told.
 func (a *app) tell(format string, args ...any) {

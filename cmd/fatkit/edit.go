@@ -134,7 +134,6 @@ func (a *app) mkdir(c *cli.Context) error {
 		entry := vol.Entry{Path: strings.Trim(path.Clean("/"+strings.TrimPrefix(p, "::")), "/"), Same: -1}
 		entry.Kind, entry.Mode = vol.KindDir, 0o755
 		entry.Modified = unixTime(now)
-		entry.Accessed, entry.Changed, entry.Born = entry.Modified, entry.Modified, entry.Modified
 		if entry.Path == "" && req.New {
 			return about(e.image, requestf("the root directory is there already"))
 		}

@@ -163,7 +163,7 @@ func (r *formatRun) create(plan *vol.Plan, old fs.FileInfo) (written int64, err 
 		}
 		temp = path + ".fatkit-new"
 	}
-	f, err := dev.OpenFile(temp, dev.OpenOptions{Create: true, Size: r.size})
+	f, err := dev.OpenFile(temp, dev.OpenOptions{Create: true, Size: r.size, Lazy: old == nil})
 	if old != nil && errors.Is(err, fs.ErrExist) {
 		return 0, requestf("%s is there: a format was stopped before its image took the place of the old one, or another is at work; remove it if none is", temp)
 	}

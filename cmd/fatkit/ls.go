@@ -146,7 +146,7 @@ func (l *lister) print(n *vol.Node, name string) error {
 		name = strings.TrimSuffix(name, "/") + "/"
 	}
 	if !l.long {
-		l.a.printf("%s\n", printable(name))
+		l.a.println(printable(name))
 		return nil
 	}
 	l.a.printf("%s%s %s %s %s\n", modeText(n), l.owner(n), l.size(n), l.time(n), printable(name)+l.target(n))

@@ -417,7 +417,12 @@ func (a *app) colour(code, s string) string {
 // printable is s without what would act on a terminal: names on a damaged
 // volume may hold anything.
 func printable(s string) string {
-	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+	plain := 0
+	for plain < len(s) && ' ' <= s[plain] && s[plain] <= '~' {
+		plain++
+	}
+	rest := s[plain:] // nothing, of most names
+	if utf8.ValidString(rest) && strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return s
 	}
 	q := strconv.Quote(s)

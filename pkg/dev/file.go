@@ -23,6 +23,9 @@ type OpenOptions struct {
 	// writing. It fails with fs.ErrExist where the name is taken.
 	Create bool
 	Size   int64 // with Create: length in bytes, 1 and up
+	// Lazy says that nobody is going to wait with Sync for all that is written, so
+	// that the system may write it out when it sees fit, and need not begin at once.
+	Lazy bool
 	// Readahead overrides the window in bytes that Limits states: 0 keeps the
 	// default, a negative one turns reading ahead off.
 	Readahead int64
@@ -35,6 +38,7 @@ type File struct {
 	size    int64
 	lim     Limits
 	block   bool
+	lazy    bool         // as OpenOptions has it
 	advise  int64        // largest range, in bytes, that one advice covers whole
 	ahead   atomic.Int64 // where the last advice ended
 	noPunch atomic.Bool  // the file system below cannot punch holes
@@ -146,7 +150,7 @@ func adopt(f *os.File, path string, o OpenOptions) (*File, error) {
 	if err := claim(f, o.Write); err != nil {
 		return nil, err
 	}
-	d := &File{f: f, path: path, block: block}
+	d := &File{f: f, path: path, block: block, lazy: o.Lazy}
 	if d.size, err = fileSize(f, block); err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return n, wrap("write", f.path, rest(r, n), err)
 	}
-	if n >= startWriting {
+	if n >= startWriting && !f.lazy {
 		startWrite(f.f, r)
 	}
 	return n, nil

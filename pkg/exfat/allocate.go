@@ -15,7 +15,7 @@ func (g *Geometry) locator() vol.Locator {
 
 // allocate serves all files and directories, or none: see vol.Demands.
 func (c *change) allocate(ctx context.Context, place vol.Placement) error {
-	ds := vol.NewDemands(place)
+	ds := vol.NewDemands(place, len(c.ds.all)+len(c.files))
 	for _, f := range c.ds.all {
 		ds.Directory(f.path, f.old, &f.add, f.missing(c.v.g))
 	}

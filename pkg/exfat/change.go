@@ -21,6 +21,7 @@ type change struct {
 	taken  []space.Extent
 	freed  []freed
 	fill   bool // what comes to be valid is zeroed
+	many   bool // so many files that what is not needed any more is given up
 	staged bool // there is anything to write
 }
 
@@ -82,6 +83,11 @@ func (g *growth) changed() bool {
 // comes to be readable, stage, verify. When it fails, what is staged must not
 // be committed.
 func (c *change) run(ctx context.Context, place vol.Placement) error {
+	if c.many {
+		for _, f := range c.ds.all {
+			f.names, f.kids = nil, nil
+		}
+	}
 	if err := c.noneShared(); err != nil {
 		return err
 	}

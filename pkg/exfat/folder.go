@@ -20,8 +20,8 @@ type folder struct {
 	slot   int  // of its set, in parent
 	fresh  bool // not on the disk yet
 	slots  *vol.Slots
-	names  *nameIndex
-	odd    string // something in it that cannot be, or nobody may pass over
+	names  *vol.NameIndex // by slot
+	odd    string         // something in it that cannot be, or nobody may pass over
 	kids   map[int]*folder
 	edited bool // entries came or went
 	dated  bool // its times are those that were asked for
@@ -34,6 +34,7 @@ type folders struct {
 	t    *table
 	m    *space.Map // what is in use, to be read only
 	up   *upcaseTable
+	keys *vol.NameKeys
 	now  stamp
 	root *folder
 	all  []*folder // parents before their children
@@ -46,7 +47,7 @@ func damaged(path, format string, args ...any) error {
 
 // openFolders reads the root directory.
 func (v *volume) openFolders() (*folders, error) {
-	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, now: v.now}
+	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, keys: vol.NewNameKeys(), now: v.now}
 	es, err := ds.t.rootClusters()
 	if err != nil {
 		return nil, damagedChain("/", err)
@@ -99,16 +100,23 @@ func (ds *folders) load(f *folder) error {
 	return nil
 }
 
+// nameless gives f an index without names.
+func (ds *folders) nameless(f *folder) {
+	f.names = vol.NewNameIndex(ds.keys, ds.up.fold, func(slot int32, dst []uint16) []uint16 {
+		return setAt(f.slots, int(slot)).units(dst)
+	})
+}
+
 // index collects the names and the free slots.
 func (ds *folders) index(f *folder) {
-	f.names = newNameIndex(ds.up, f.slots)
+	ds.nameless(f)
 	f.kids = make(map[int]*folder)
 	eachSlotRun(f.slots, func(r slotRun) bool {
 		switch r.kind {
 		case slotFree:
 			f.slots.Free(r.first, r.n)
 		case slotFile:
-			f.names.add(r.first)
+			f.names.Add(int32(r.first))
 		case slotOdd:
 			if f.odd == "" {
 				f.odd = fmt.Sprintf("it holds %s, in slot %d", r.why, r.first)
@@ -205,6 +213,15 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 
 // folderAt reads the directory that has its set at f.
 func (ds *folders) folderAt(f file) (*folder, error) {
+	kid, err := ds.unread(f)
+	if err == nil {
+		err = ds.load(kid)
+	}
+	return kid, err
+}
+
+// unread is that directory without its slots.
+func (ds *folders) unread(f file) (*folder, error) {
 	set := f.set()
 	if err := ds.usable(f); err != nil {
 		return nil, err
@@ -217,13 +234,13 @@ func (ds *folders) folderAt(f file) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	kid := &folder{path: f.path, parent: f.dir, slot: f.slot, clusters: cs}
-	return kid, ds.load(kid)
+	return &folder{path: f.path, parent: f.dir, slot: f.slot, clusters: cs}, nil
 }
 
 // lookup finds a name, in whatever case.
 func (f *folder) lookup(name string) (slot int, ok bool) {
-	return f.names.find(utf16.Encode([]rune(name)))
+	s, ok := f.names.Find(utf16.Encode([]rune(name)))
+	return int(s), ok
 }
 
 // Root is vol.Folders.

@@ -31,7 +31,7 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	}
 	copy(f.slots.Run(slot, set.slots()), set)
 	f.slots.Mark(slot, set.slots())
-	f.names.add(slot)
+	f.names.Add(int32(slot))
 	f.edited = true
 	return slot, nil
 }
@@ -44,7 +44,7 @@ func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
 	}
 	f := &folder{path: vol.JoinPath(parent.path, name), parent: parent, slot: slot, fresh: true,
 		slots: vol.NewSlots(maxDirSlots), kids: make(map[int]*folder)}
-	f.names = newNameIndex(ds.up, f.slots)
+	ds.nameless(f)
 	parent.kids[slot] = f
 	ds.all = append(ds.all, f)
 	return f, nil

@@ -343,7 +343,7 @@ func TestFolderUnknownCriticalSecondary(t *testing.T) {
 	edited(t, m, "a name of two entries", func(f file) {
 		s := f.set()
 		s.stream()[offNameLength] = 5
-		s.stream().put16(offNameHash, f.dir.names.up.hash(s.units(nil)))
+		s.stream().put16(offNameHash, standardTable().hash(s.units(nil)))
 		s.at(3)[0] = 0xC5
 		s.seal()
 		f.dir.slots.Mark(f.slot, 4)
@@ -391,7 +391,7 @@ func TestNameIndex(t *testing.T) {
 	up := standardTable()
 	rnd := rand.New(rand.NewPCG(3, 3))
 	s := vol.NewSlots(maxDirSlots)
-	x := newNameIndex(up, s)
+	x := vol.NewNameIndex(vol.NewNameKeys(), up.fold, func(slot int32, dst []uint16) []uint16 { return setAt(s, int(slot)).units(dst) })
 	want := map[string]int{}
 	name := func() []uint16 {
 		u := make([]uint16, 1+rnd.IntN(4))
@@ -409,14 +409,14 @@ func TestNameIndex(t *testing.T) {
 	}
 	for range 5000 {
 		u := name()
-		slot, ok := x.find(u)
-		if at, there := want[key(u)]; ok != there || ok && slot != at {
-			t.Fatalf("%v: slot %d %v, want %d %v", u, slot, ok, at, there)
+		ref, ok := x.Find(u)
+		if at, there := want[key(u)]; ok != there || ok && int(ref) != at {
+			t.Fatalf("%v: slot %d %v, want %d %v", u, ref, ok, at, there)
 		}
 		set := newEntrySet(up, u, setFields{})
-		slot, _ = s.Room(set.slots())
+		slot, _ := s.Room(set.slots())
 		copy(s.Run(slot, set.slots()), set)
-		x.add(slot)
+		x.Add(int32(slot))
 		if _, there := want[key(u)]; !there {
 			want[key(u)] = slot
 		}

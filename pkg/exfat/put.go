@@ -13,7 +13,7 @@ type filling struct {
 	*change
 	*folders
 	r     *vol.PutRequest
-	files []*growth // by entry; nil for what is none
+	files []int32 // by entry: which of the files of the change it is, and 1
 }
 
 // Put is vol.Volume.
@@ -22,14 +22,16 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 	if err != nil {
 		return nil, err
 	}
-	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
+	c.many = true
+	c.files = make([]*growth, 0, len(r.Entries))
+	p := &filling{change: c, folders: c.ds, r: r, files: make([]int32, len(r.Entries))}
 	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "exFAT", Most: maxName, Encode: encodeName})
 }
 
 // Places is vol.PutFolders.
 func (p *filling) Places(i int) []vol.Place {
-	if g := p.files[i]; g != nil {
-		return p.v.g.locator().Places(g.add)
+	if k := p.files[i]; k > 0 {
+		return p.v.g.locator().Places(p.change.files[k-1].add)
 	}
 	return nil
 }
@@ -48,7 +50,7 @@ func (p *filling) MakeFolder(dir *folder, name string, e *vol.Entry) (*folder, i
 	if err != nil {
 		return nil, 0, err
 	}
-	setAt(dir.slots, f.slot).describe(&e.Attr)
+	setAt(dir.slots, f.slot).describe(e)
 	f.dated = true
 	return f, f.slot, nil
 }
@@ -86,20 +88,23 @@ func (p *filling) Replace(dir *folder, slot, i int, at string) error {
 // take makes the set in a slot, which has no clusters, the one of entry i.
 func (p *filling) take(dir *folder, slot, i int, at string) {
 	e := &p.r.Entries[i]
-	g := &growth{file: file{dir: dir, slot: slot, path: at}, wantSize: e.Size, wantValid: e.Size, put: true}
-	g.set().describe(&e.Attr)
+	g := &growth{file: file{dir: dir, slot: slot, path: vol.TailOf(e.Origin, at)}, wantSize: e.Size, wantValid: e.Size, put: true}
+	g.set().describe(e)
 	g.set().seal()
 	g.file.changed()
-	p.files[i] = g
 	p.change.files = append(p.change.files, g)
+	p.files[i] = int32(len(p.change.files))
 }
 
 // describe sets the attributes and times of a set, [exFAT] §7.4.4 to §7.4.10.
-func (s entrySet) describe(a *vol.Attr) {
+func (s entrySet) describe(a *vol.Entry) {
 	const user = vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive
 	f := s.file()
 	f.put16(offAttributes, f.attributes()&attrDirectory|uint16(a.Flags&user))
-	f.date(a.Born, a.Modified, a.Accessed)
+	others := a.AllTimes()
+	f.create(stampOf(others.Born))
+	f.put32(offAccess, stampOf(others.Accessed).when)
+	f.touch(stampOf(a.Modified))
 }
 
 // need is Driver.Need: [exFAT] §7.4, two slots for an entry and one for every

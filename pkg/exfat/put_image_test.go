@@ -35,7 +35,8 @@ func (l load) request() *vol.PutRequest {
 	r := &vol.PutRequest{}
 	for _, p := range slices.Sorted(maps.Keys(all)) {
 		e := vol.Entry{Path: p, Same: -1, Size: int64(len(all[p]))}
-		e.Kind, e.Modified, e.Born, e.Accessed = vol.KindDir, dated(p), dated(p).Add(-time.Hour), dated(p).Add(time.Hour)
+		e.Kind, e.Modified = vol.KindDir, dated(p)
+		e.Times = &vol.Times{Born: dated(p).Add(-time.Hour), Accessed: dated(p).Add(time.Hour)}
 		if all[p] != nil {
 			e.Kind, e.Flags = vol.KindFile, vol.FlagArchive
 		}

@@ -78,8 +78,8 @@ func timed(t *testing.T, set []byte, e vol.Entry) {
 		return time.Date(1980+int(v>>25), time.Month(v>>21&15), int(v>>16&31), int(v>>11&31), int(v>>5&63), int(v&31)*2, int(tens)*1e7, time.UTC)
 	}
 	born, modified, accessed := at(8, set[20]), at(12, set[21]), at(16, 0)
-	if !born.Equal(e.Born) || !modified.Equal(e.Modified) || !accessed.Equal(e.Accessed.Truncate(2*time.Second)) || !bytes.Equal(set[22:25], []byte{0x80, 0x80, 0x80}) {
-		t.Errorf("%s: born %v, modified %v, accessed %v, offsets %x; wanted %v, %v, %v", e.Path, born, modified, accessed, set[22:25], e.Born, e.Modified, e.Accessed)
+	if !born.Equal(e.Times.Born) || !modified.Equal(e.Modified) || !accessed.Equal(e.Times.Accessed.Truncate(2*time.Second)) || !bytes.Equal(set[22:25], []byte{0x80, 0x80, 0x80}) {
+		t.Errorf("%s: born %v, modified %v, accessed %v, offsets %x; wanted %v, %v, %v", e.Path, born, modified, accessed, set[22:25], e.Times.Born, e.Modified, e.Times.Accessed)
 	}
 }
 

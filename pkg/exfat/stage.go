@@ -2,12 +2,14 @@ package exfat
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // stage writes the change to the transaction, in the order that [exFAT] §8.1
@@ -95,6 +97,9 @@ func (c *change) stageFolders() error {
 		if err := c.ds.store(f); err != nil {
 			return err
 		}
+		if c.many {
+			f.slots = nil
+		}
 	}
 	return nil
 }
@@ -144,27 +149,8 @@ func (c *change) verify() error {
 	if !c.staged {
 		return nil
 	}
-	ds, err := c.v.openFolders()
-	if err != nil {
-		return mistake("/", "%w", err)
-	}
-	for _, g := range c.files {
-		if err := c.verifyFile(ds, g); err != nil {
-			return mistake(g.path, "%w", err)
-		}
-	}
-	again := map[*folder]*folder{}
-	for _, f := range c.ds.all {
-		r := ds.root
-		if f.parent != nil {
-			if r, err = ds.enter(again[f.parent], path.Base(f.path), f.path, false); err != nil {
-				return mistake(f.path, "%w", err)
-			}
-		}
-		again[f] = r
-		if !slices.Equal(r.old, f.all()) || r.noFat != f.contiguous() && len(r.old) > 0 {
-			return mistake(f.path, "its clusters are not those that it was given")
-		}
+	if err := c.verifyFolders(); err != nil {
+		return err
 	}
 	bits := newBitmap(c.v.d, c.v.g, c.v.tables.bitmap.extents)
 	for _, e := range space.Join(slices.Clone(c.taken)) {
@@ -178,10 +164,66 @@ func (c *change) verify() error {
 	return c.verifyFreed(bits)
 }
 
-// verifyFile looks g up in ds as anyone would.
-func (c *change) verifyFile(ds *folders, g *growth) error {
-	f, err := ds.resolve(g.path, false)
+// verifyFolders reads the directories again, each after the one that it is in, and
+// looks up by their names what is in them. They are not kept: of a change of many
+// files they are the most.
+func (c *change) verifyFolders() error {
+	ds, err := c.v.openFolders()
 	if err != nil {
+		return mistake("/", "%w", err)
+	}
+	if !slices.Equal(ds.root.old, c.ds.root.all()) {
+		return mistake("/", "its clusters are not those that it was given")
+	}
+	files := vol.InFolders(c.files, func(g *growth) *folder { return g.dir })
+	kids := vol.InFolders(c.ds.all[1:], func(f *folder) *folder { return f.parent })
+	for i, f := range c.ds.all {
+		again := ds.root
+		if i > 0 {
+			// That it has these was verified in its parent.
+			again = &folder{path: f.path, clusters: clusters{old: f.all()}}
+			if err := ds.load(again); err != nil {
+				return mistake(f.path, "%w", err)
+			}
+		}
+		for _, g := range files[f] {
+			if err := c.verifyFile(ds, again, g); err != nil {
+				return mistake(g.path, "%w", err)
+			}
+		}
+		for _, k := range kids[f] {
+			if err := c.verifyKid(ds, again, k); err != nil {
+				return mistake(k.path, "%w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// verifyKid looks the directory k up in dir.
+func (c *change) verifyKid(ds *folders, dir, k *folder) error {
+	slot, ok := dir.lookup(path.Base(k.path))
+	if !ok || !setAt(dir.slots, slot).isDir() {
+		return errors.New("it is not there")
+	}
+	kid, err := ds.unread(file{dir: dir, slot: slot, path: k.path})
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(kid.old, k.all()) || kid.noFat != k.contiguous() && len(kid.old) > 0 {
+		return errors.New("its clusters are not those that it was given")
+	}
+	return nil
+}
+
+// verifyFile looks g up in dir as anyone would.
+func (c *change) verifyFile(ds *folders, dir *folder, g *growth) error {
+	slot, ok := dir.lookup(path.Base(g.path))
+	if !ok {
+		return errors.New("it is not there")
+	}
+	f := file{dir: dir, slot: slot, path: g.path}
+	if err := ds.usable(f); err != nil {
 		return err
 	}
 	cs, err := ds.clustersOf(g.path, f.set())
@@ -189,7 +231,7 @@ func (c *change) verifyFile(ds *folders, g *growth) error {
 		return err
 	}
 	st := f.set().stream()
-	if int64(st.length()) != g.wantSize || int64(st.valid()) != g.wantValid || len(cs.old) > 0 && cs.noFat != g.contiguous() {
+	if f.set().isDir() || int64(st.length()) != g.wantSize || int64(st.valid()) != g.wantValid || len(cs.old) > 0 && cs.noFat != g.contiguous() {
 		return fmt.Errorf("it has %d bytes of which %d are valid, not %d and %d", st.length(), st.valid(), g.wantSize, g.wantValid)
 	}
 	if !slices.Equal(cs.old, g.all()) {

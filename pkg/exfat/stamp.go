@@ -64,17 +64,3 @@ func (e entry) time(off int, tens, utc byte) time.Time {
 	}
 	return t
 }
-
-// date sets the times of a File entry; born and accessed are modified where
-// they are not known.
-func (e entry) date(born, modified, accessed time.Time) {
-	if born.IsZero() {
-		born = modified
-	}
-	if accessed.IsZero() {
-		accessed = modified
-	}
-	e.create(stampOf(born))
-	e.put32(offAccess, stampOf(accessed).when)
-	e.touch(stampOf(modified))
-}

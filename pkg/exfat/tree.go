@@ -24,6 +24,13 @@ type tree struct {
 	tables *tables // nil where the root directory cannot be read, and why
 	why    error
 	info   vol.Info
+	flags  vol.FlagNames
+}
+
+// treeNode is a vol.Node and what it is found by, in one piece of memory.
+type treeNode struct {
+	vol.Node
+	at chained
 }
 
 // chained is what a node of exFAT is found by: [exFAT] §6.4.
@@ -62,7 +69,7 @@ func (t *tree) Info() vol.Info { return t.info }
 
 // Root is the root directory, which has no entry, and so no times.
 func (t *tree) Root() (*vol.Node, error) {
-	n := &vol.Node{Path: "/", Nlink: 1, ID: uint64(t.g.RootCluster), Own: chained{first: t.g.RootCluster, root: true}}
+	n := &vol.Node{Path: "/", Nlink: 1, ID: uint64(t.g.RootCluster), Own: &chained{first: t.g.RootCluster, root: true}}
 	n.Kind, n.Mode = vol.KindDir, 0o755
 	return n, nil
 }
@@ -148,7 +155,9 @@ func (t *tree) slots(dir *vol.Node) (*vol.Slots, error) {
 
 // extents are the clusters of a file or directory.
 func (t *tree) extents(n *vol.Node) (es []space.Extent, err error) {
-	switch at, _ := n.Own.(chained); {
+	switch at, ok := n.Own.(*chained); {
+	case !ok:
+		return nil, fmt.Errorf("%s: %w", n.Path, fs.ErrInvalid)
 	case at.root:
 		es, err = t.t.rootClusters()
 	case n.IsDir() && at.length > maxDirBytes:
@@ -163,11 +172,12 @@ func (t *tree) extents(n *vol.Node) (es []space.Extent, err error) {
 // node makes a node of a set.
 func (t *tree) node(dir string, set entrySet) *vol.Node {
 	f, st := set.file(), set.stream()
-	n := &vol.Node{Path: vol.JoinPath(dir, set.name()), Nlink: 1, ID: uint64(st.first()),
-		Own: chained{first: st.first(), length: st.length(), noFat: st.noFatChain()}}
+	var name [maxName + nameUnits]uint16
+	n := &treeNode{at: chained{first: st.first(), length: st.length(), noFat: st.noFatChain()}}
+	n.Path, n.Nlink, n.ID, n.Own = vol.JoinUnits(dir, set.units(name[:0])), 1, uint64(st.first()), &n.at
 	n.Kind, n.Mode = vol.KindFile, 0o644
 	n.Flags = vol.FileFlags(f.attributes()) & (vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive)
-	n.Attributes = n.Flags.Names()
+	n.Attributes = t.flags.Of(n.Flags)
 	if set.isDir() {
 		n.Kind, n.Mode = vol.KindDir, 0o755
 	} else {
@@ -181,7 +191,7 @@ func (t *tree) node(dir string, set entrySet) *vol.Node {
 	n.Modified = f.time(offModify, f[offModify10ms], f[offModifyUTC])
 	n.Born = f.time(offCreate, f[offCreate10ms], f[offCreateUTC])
 	n.Accessed = f.time(offAccess, 0, f[offAccessUTC])
-	return n
+	return &n.Node
 }
 
 // Details has nothing to add on exFAT.

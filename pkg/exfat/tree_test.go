@@ -266,7 +266,8 @@ func TestTreeTimes(t *testing.T) {
 	}
 	when := at(2024, 2, 29, 13, 7, 9, 870)
 	e := make(entry, entryLen)
-	e.date(time.Time{}, when.In(time.FixedZone("", 5*3600)), at(2024, 2, 29, 13, 7, 9, 0))
+	entrySet(e).describe(&vol.Entry{Attr: vol.Attr{Modified: when.In(time.FixedZone("", 5*3600))},
+		Times: &vol.Times{Accessed: at(2024, 2, 29, 13, 7, 9, 0)}})
 	for _, off := range []int{offCreate, offModify} {
 		if got := e.time(off, e[offCreate10ms], e[offCreateUTC]); !got.Equal(when) {
 			t.Errorf("%v", got)

@@ -31,7 +31,7 @@ func (c *clusters) count() int64 { return int64(space.Units(c.old) + space.Units
 // allocate serves all files and directories, or none: see vol.Demands. The
 // entries of new directories are made right for where they come to lie.
 func (c *change) allocate(ctx context.Context, place vol.Placement) error {
-	ds, cs := vol.NewDemands(place), c.v.g.ClusterSize()
+	ds, cs := vol.NewDemands(place, len(c.ds.all)+len(c.files)), c.v.g.ClusterSize()
 	for _, f := range c.ds.all {
 		ds.Directory(f.path, f.old, &f.add, f.missing(cs))
 	}

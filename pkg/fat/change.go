@@ -22,7 +22,7 @@ type change struct {
 	staged bool           // there is anything to write
 	taken  []space.Extent // what was allocated, in units
 	freed  []freed
-	many   bool // so many files that what is not needed for verifying is given up
+	many   bool // so many files that what is not needed any more is given up
 }
 
 // place is the identity of a file: where its entry is.
@@ -98,6 +98,11 @@ func (g *growth) changed() bool { return g.want > g.size || len(g.zero) > 0 }
 // clusters with zeros below it, stage, verify. When it fails, what is staged
 // must not be committed.
 func (c *change) run(ctx context.Context, place vol.Placement) error {
+	if c.many {
+		for _, f := range c.ds.all {
+			f.names, f.kids = nil, nil
+		}
+	}
 	if err := c.noneShared(); err != nil {
 		return err
 	}
@@ -115,11 +120,6 @@ func (c *change) run(ctx context.Context, place vol.Placement) error {
 	}
 	if err == nil {
 		err = c.stage()
-	}
-	if c.many {
-		for _, f := range c.ds.all {
-			f.names, f.kids = nil, nil
-		}
 	}
 	if err == nil {
 		err = c.verify()

@@ -2,6 +2,7 @@ package fat
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -20,8 +21,8 @@ type folder struct {
 	fresh  bool // not on the disk yet
 	fixed  bool // the root of FAT12 and FAT16, which has no clusters
 	slots  *vol.Slots
-	names  map[string]int32 // slots by name, see nameKey
-	kids   map[int]*folder  // by slot
+	names  *vol.NameIndex  // see nameRef
+	kids   map[int]*folder // by slot
 }
 
 // folders are the directories of a volume that a change has come by.
@@ -31,26 +32,34 @@ type folders struct {
 	t    *table
 	now  stamp
 	cp   codepage
+	keys *vol.NameKeys
 	root *folder
 	all  []*folder // parents before their children
 }
 
 // newFolders reads the root directory.
 func newFolders(d dev.Device, g *Geometry, t *table, now stamp, cp codepage) (*folders, error) {
-	ds := &folders{d: d, g: g, t: t, now: now, cp: cp}
-	root := &folder{path: "/", fixed: g.Type != FAT32}
-	var err error
+	ds := &folders{d: d, g: g, t: t, now: now, cp: cp, keys: vol.NewNameKeys()}
+	ds.root = &folder{path: "/", fixed: g.Type != FAT32}
+	ds.all = append(ds.all, ds.root)
+	return ds, ds.loadRoot(ds.root)
+}
+
+// loadRoot is load for the root directory.
+func (ds *folders) loadRoot(root *folder) error {
 	if root.fixed {
-		err = ds.read(root, int(g.RootEntries))
-	} else {
-		err = ds.load(root, g.RootCluster)
+		return ds.read(root, int(ds.g.RootEntries))
 	}
-	if err != nil {
-		return nil, err
+	return ds.load(root, ds.g.RootCluster)
+}
+
+// reread reads f anew, from where it starts after the change.
+func (ds *folders) reread(f *folder) (*folder, error) {
+	again := &folder{path: f.path, fixed: f.fixed}
+	if f.parent == nil {
+		return again, ds.loadRoot(again)
 	}
-	ds.root = root
-	ds.all = append(ds.all, root)
-	return ds, nil
+	return again, ds.load(again, f.start())
 }
 
 // damaged is vol.ErrDamaged with what and where.
@@ -69,7 +78,7 @@ func (ds *folders) load(f *folder, start uint32) (err error) {
 // read reads the slots of f, of which there may be limit, and indexes them.
 func (ds *folders) read(f *folder, limit int) (err error) {
 	if f.slots, err = vol.ReadSlots(ds.d, ds.ranges(f), limit); err == nil {
-		f.index(ds.cp)
+		ds.index(f)
 	}
 	return err
 }
@@ -88,19 +97,14 @@ func (f *folder) at(slot int) dirEntry { return f.slots.At(slot) }
 func (f *folder) used() []byte { return f.slots.Run(0, f.slots.End()) }
 
 // index collects the names and the free slots.
-func (f *folder) index(cp codepage) {
-	f.names = make(map[string]int32)
+func (ds *folders) index(f *folder) {
+	ds.nameless(f)
 	f.kids = make(map[int]*folder)
-	var units []uint16
 	eachEntry(f.used(), func(n namedEntry) bool {
 		if n.e.isVolume() {
 			return true
 		}
-		units = cp.units(n.e.name(), units[:0])
-		f.addName(units, n.slot)
-		if n.long != nil {
-			f.addName(n.long, n.slot)
-		}
+		f.addNames(n.slot, n.long != nil)
 		return true
 	})
 	for i := 0; i < f.slots.End(); i++ {
@@ -112,23 +116,48 @@ func (f *folder) index(cp codepage) {
 	}
 }
 
-// addName puts a name into the index; of two equal ones the first counts.
-func (f *folder) addName(units []uint16, slot int) {
-	key := nameKey(units)
-	if _, twice := f.names[key]; !twice {
-		f.names[key] = int32(slot)
+// nameRef is one of the names of the entry in a slot as an index of names knows it.
+func nameRef(slot int, long bool) int32 {
+	if long {
+		return int32(2*slot + 1)
+	}
+	return int32(2 * slot)
+}
+
+// nameless gives f an index without names.
+func (ds *folders) nameless(f *folder) {
+	f.names = vol.NewNameIndex(ds.keys, foldUnit, func(ref int32, dst []uint16) []uint16 {
+		slot := int(ref / 2)
+		if ref%2 == 0 {
+			return ds.cp.units(f.at(slot).name(), dst)
+		}
+		return f.longName(slot, dst)
+	})
+}
+
+// addNames puts the names of the entry in a slot into the index.
+func (f *folder) addNames(slot int, long bool) {
+	f.names.Add(nameRef(slot, false))
+	if long {
+		f.names.Add(nameRef(slot, true))
 	}
 }
 
-// nameKey is a string that is the same for names that are the same.
-func nameKey(units []uint16) string {
-	var buf [2 * maxLongUnits]byte
-	b := buf[:0]
-	for _, u := range units {
-		u = foldUnit(u)
-		b = append(b, byte(u), byte(u>>8))
+// longName appends the long name that lies, whole, before a slot: its start is in
+// the slot that is nearest.
+func (f *folder) longName(slot int, dst []uint16) []uint16 {
+	for last := false; !last && slot > 0; {
+		slot--
+		var units [ldirChars]uint16
+		s := longSlot(f.at(slot))
+		s.units(&units)
+		end := slices.Index(units[:], 0)
+		if last = s.isLast(); end < 0 {
+			end = ldirChars
+		}
+		dst = append(dst, units[:end]...)
 	}
-	return string(b)
+	return dst
 }
 
 // namedEntry is the slot of a file or directory, and its long name.
@@ -280,8 +309,8 @@ func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, 
 
 // lookup finds a name, in whatever case, among the long and the short ones.
 func (f *folder) lookup(name string) (slot int, ok bool) {
-	s, ok := f.names[nameKey(utf16.Encode([]rune(name)))]
-	return int(s), ok
+	ref, ok := f.names.Find(utf16.Encode([]rune(name)))
+	return int(ref / 2), ok
 }
 
 // Root is vol.Folders.

@@ -66,7 +66,7 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 	if !fits {
 		var buf [12]uint16
 		short, err = ds.cp.alias(units, func(n [11]byte) bool {
-			_, taken := f.names[nameKey(ds.cp.units(n[:], buf[:0]))]
+			_, taken := f.names.Find(ds.cp.units(n[:], buf[:0]))
 			return taken
 		})
 		if err != nil {
@@ -84,8 +84,7 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 		slot++
 	}
 	copy(f.at(slot), newEntry(short, nt, attr, ds.now))
-	f.addName(units, slot)
-	f.addName(ds.cp.units(short[:], nil), slot)
+	f.addNames(slot, !fits)
 	return slot, nil
 }
 
@@ -96,7 +95,8 @@ func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
 		return nil, err
 	}
 	f := &folder{path: vol.JoinPath(parent.path, name), parent: parent, slot: slot, fresh: true,
-		slots: vol.NewSlots(maxDirEntries), names: make(map[string]int32), kids: make(map[int]*folder)}
+		slots: vol.NewSlots(maxDirEntries), kids: make(map[int]*folder)}
+	ds.nameless(f)
 	if _, err := f.room(2); err != nil {
 		return nil, err
 	}

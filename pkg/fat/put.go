@@ -14,7 +14,7 @@ type filling struct {
 	*change
 	*folders
 	r     *vol.PutRequest
-	files []*growth // by entry; nil for what is none
+	files []int32 // by entry: which of the files of the change it is, and 1
 }
 
 // Put is vol.Volume.
@@ -24,14 +24,15 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 		return nil, err
 	}
 	c.many = true
-	p := &filling{change: c, folders: c.ds, r: r, files: make([]*growth, len(r.Entries))}
+	c.files = make([]*growth, 0, len(r.Entries))
+	p := &filling{change: c, folders: c.ds, r: r, files: make([]int32, len(r.Entries))}
 	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "FAT", Most: maxLongUnits, Encode: encodeLong})
 }
 
 // Places is vol.PutFolders.
 func (p *filling) Places(i int) []vol.Place {
-	if g := p.files[i]; g != nil {
-		return p.v.g.locator().Places(g.add)
+	if k := p.files[i]; k > 0 {
+		return p.v.g.locator().Places(p.change.files[k-1].add)
 	}
 	return nil
 }
@@ -51,7 +52,7 @@ func (p *filling) MakeFolder(dir *folder, name string, e *vol.Entry) (*folder, i
 		return nil, 0, err
 	}
 	for _, slot := range []dirEntry{dir.at(f.slot), f.at(0), f.at(1)} {
-		slot.describe(&e.Attr)
+		slot.describe(e)
 	}
 	return f, f.slot, nil
 }
@@ -85,28 +86,23 @@ func (p *filling) Replace(dir *folder, slot, i int, at string) error {
 // take makes the slot the one of entry i.
 func (p *filling) take(dir *folder, slot, i int, at string) *growth {
 	e := &p.r.Entries[i]
-	g := &growth{file: file{dir: dir, slot: slot, path: at}, want: e.Size, put: true}
-	dir.at(slot).describe(&e.Attr)
+	g := &growth{file: file{dir: dir, slot: slot, path: vol.TailOf(e.Origin, at)}, want: e.Size, put: true}
+	dir.at(slot).describe(e)
 	dir.slots.Mark(slot, 1)
-	p.files[i] = g
 	p.change.files = append(p.change.files, g)
+	p.files[i] = int32(len(p.change.files))
 	return g
 }
 
 // describe sets the attributes and times of an entry, [FAT] "Date and Time
 // Formats": the last change in steps of two seconds, the creation in hundredths,
 // the access in days, all taken as UTC.
-func (e dirEntry) describe(a *vol.Attr) {
+func (e dirEntry) describe(a *vol.Entry) {
 	const user = vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive
 	e[offAttr] = e[offAttr]&attrDirectory | byte(a.Flags&user)
 	e.touch(newStamp(a.Modified.Unix()))
-	born, accessed := a.Born, a.Accessed
-	if born.IsZero() {
-		born = a.Modified
-	}
-	if accessed.IsZero() {
-		accessed = a.Modified
-	}
+	others := a.AllTimes()
+	born := others.Born
 	s := newStamp(born.Unix())
 	e.put16(offCrtTime, s.time)
 	e.put16(offCrtDate, s.date)
@@ -114,7 +110,7 @@ func (e dirEntry) describe(a *vol.Attr) {
 	if s.at(0).Equal(born.Truncate(2 * time.Second)) {
 		e[offCrtTenth] = byte(born.Second()%2*100 + born.Nanosecond()/1e7)
 	}
-	e.put16(offAccDate, newStamp(accessed.Unix()).date)
+	e.put16(offAccDate, newStamp(others.Accessed.Unix()).date)
 }
 
 // need is Driver.Need. [FAT] "Long Directory Entries": a name takes a slot, and

@@ -3,12 +3,14 @@ package fat
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // stage writes the change to the transaction, in the order in which a power
@@ -55,7 +57,7 @@ func (c *change) stageZeros() error {
 
 // stageTable links all new clusters, in one go over the FATs.
 func (c *change) stageTable() error {
-	var links []link
+	links := make([]link, 0, len(c.files)+len(c.ds.all))
 	for _, g := range c.files {
 		links = appendLinks(links, g.old, g.add)
 	}
@@ -117,6 +119,9 @@ func (c *change) stageFolders() error {
 		if err := c.ds.store(f); err != nil {
 			return err
 		}
+		if c.many {
+			f.slots = nil
+		}
 	}
 	return nil
 }
@@ -149,18 +154,40 @@ func (c *change) verify() error {
 	if err := c.verifyTable(); err != nil {
 		return err
 	}
-	ds, err := newFolders(c.v.d, c.v.g, newTable(c.v.d, c.v.g, c.v.g.ActiveFat), c.v.now, c.v.cp)
-	if err != nil {
-		return err
-	}
-	for _, g := range c.files {
-		f, err := ds.resolve(g.path, false)
-		if err != nil {
-			return mistake(g.path, "%w", err)
+	ds := *c.ds
+	ds.t = newTable(c.v.d, c.v.g, c.v.g.ActiveFat)
+	files := vol.InFolders(c.files, func(g *growth) *folder { return g.dir })
+	kids := vol.InFolders(c.ds.all[1:], func(f *folder) *folder { return f.parent })
+	for _, f := range c.ds.all {
+		if err := c.verifyFolder(&ds, f, files[f], kids[f]); err != nil {
+			return err
 		}
-		e := f.entry()
-		if got := e.start(c.v.g.Type); got != g.start() || int64(e.size()) != g.want {
+	}
+	return nil
+}
+
+// verifyFolder reads the directory f again, which its parent has where it is to be,
+// and looks up by their names what is in it. Directories are not kept: of a change of
+// many files they are the most.
+func (c *change) verifyFolder(ds *folders, f *folder, files []*growth, kids []*folder) error {
+	again, err := ds.reread(f)
+	if err != nil {
+		return mistake(f.path, "%w", err)
+	}
+	for _, g := range files {
+		slot, ok := again.lookup(path.Base(g.path))
+		if !ok {
+			return mistake(g.path, "it is not there")
+		}
+		e := again.at(slot)
+		if got := e.start(c.v.g.Type); e.isDir() || got != g.start() || int64(e.size()) != g.want {
 			return mistake(g.path, "it has %d bytes from cluster %d on, not %d from %d", e.size(), got, g.want, g.start())
+		}
+	}
+	for _, k := range kids {
+		slot, ok := again.lookup(path.Base(k.path))
+		if !ok || !again.at(slot).isDir() || again.at(slot).start(c.v.g.Type) != k.start() {
+			return mistake(k.path, "no directory is there that starts in cluster %d", k.start())
 		}
 	}
 	return nil
@@ -168,7 +195,7 @@ func (c *change) verify() error {
 
 // verifyTable compares the chains of all files with all FATs.
 func (c *change) verifyTable() error {
-	var links []link
+	links := make([]link, 0, len(c.files)+len(c.ds.all))
 	for _, g := range c.files {
 		links = appendLinks(links, nil, g.all())
 	}

@@ -42,6 +42,7 @@ func (r link) value(i uint32) uint32 {
 const (
 	pieceLen = 1 << 20 // bytes of a FAT that are written at a time
 	pieceGap = 4 << 10 // bytes between two changes that one piece may hold
+	pieceMax = 1 << 14 // changes that one piece may hold
 )
 
 // tablePart is entries i … i+n-1 of a run.
@@ -89,7 +90,7 @@ func (t *table) setRuns(runs []link) error {
 // add puts q into the piece if it follows closely.
 func (p *tablePiece) add(t Type, q tablePart) bool {
 	from, to := q.from(t), max(q.to(t), p.to)
-	if len(p.parts) == 0 || from < p.from || from > p.to+pieceGap || to-p.from > pieceLen {
+	if len(p.parts) == 0 || len(p.parts) == pieceMax || from < p.from || from > p.to+pieceGap || to-p.from > pieceLen {
 		return false
 	}
 	p.to = to

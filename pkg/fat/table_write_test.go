@@ -84,6 +84,30 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
+// More changes than a piece of the table may hold all come out.
+func TestSetRunsMany(t *testing.T) {
+	m := formatted(t, "fat32", 60<<20, 512)
+	_, g, err := readBoot(m)
+	must(t, err)
+	var runs []link
+	for c := uint32(3); len(runs) < 2*pieceMax+5; c += 2 {
+		runs = append(runs, link{first: c, n: 1, next: 3 + c%100})
+	}
+	must(t, newTable(m, g, 0).setRuns(runs))
+	for _, k := range g.targets() {
+		tab := newTable(m, g, k)
+		for _, r := range runs {
+			v, err := tab.get(r.first)
+			must(t, err)
+			beside, err := tab.get(r.first + 1)
+			must(t, err)
+			if v != r.next || beside != 0 {
+				t.Fatalf("FAT %d: entry %d is %d, want %d, and the one behind it is %d", k, r.first, v, r.next, beside)
+			}
+		}
+	}
+}
+
 // Changes that are far apart do not stage what lies between them.
 func TestSetRunsStagesLittle(t *testing.T) {
 	m := formatted(t, "fat32", 8<<30, 512)

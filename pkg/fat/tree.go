@@ -16,11 +16,12 @@ import (
 // tree reads the files of a volume. It is not safe for concurrent use, because
 // of the window over the FAT.
 type tree struct {
-	d    dev.Device
-	g    *Geometry
-	t    *table
-	info vol.Info
-	cp   codepage
+	d     dev.Device
+	g     *Geometry
+	t     *table
+	info  vol.Info
+	cp    codepage
+	flags vol.FlagNames
 }
 
 // rootID is the cluster that stands for the root directory of FAT12 and FAT16:
@@ -50,7 +51,7 @@ func (t *tree) Root() (*vol.Node, error) {
 	if t.g.Type == FAT32 {
 		start = t.g.RootCluster
 	}
-	n := &vol.Node{Path: "/", Nlink: 1, ID: uint64(start), Own: start}
+	n := &vol.Node{Path: "/", Nlink: 1, ID: uint64(start)}
 	n.Kind, n.Mode = vol.KindDir, 0o755
 	return n, nil
 }
@@ -119,7 +120,7 @@ func (t *tree) entries(dir *vol.Node, fn func(namedEntry) bool) error {
 
 // ranges are the bytes of a directory.
 func (t *tree) ranges(dir *vol.Node) ([]dev.Range, error) {
-	start, _ := dir.Own.(uint32)
+	start := uint32(dir.ID)
 	if start == rootID && t.g.Type != FAT32 {
 		return []dev.Range{t.g.rootRange()}, nil
 	}
@@ -133,10 +134,15 @@ func (t *tree) ranges(dir *vol.Node) ([]dev.Range, error) {
 // node makes a node of an entry.
 func (t *tree) node(dir string, e namedEntry) *vol.Node {
 	start := e.e.start(t.g.Type)
-	n := &vol.Node{Path: vol.JoinPath(dir, e.name(t.cp)), Nlink: 1, ID: uint64(start), Own: start}
+	n := &vol.Node{Nlink: 1, ID: uint64(start)}
+	if e.long != nil {
+		n.Path = vol.JoinUnits(dir, e.long)
+	} else {
+		n.Path = vol.JoinPath(dir, e.name(t.cp))
+	}
 	n.Kind, n.Mode = vol.KindFile, 0o644
 	n.Flags = vol.FileFlags(e.e.attr()) & (vol.FlagReadOnly | vol.FlagHidden | vol.FlagSystem | vol.FlagArchive)
-	n.Attributes = n.Flags.Names()
+	n.Attributes = t.flags.Of(n.Flags)
 	if e.e.isDir() {
 		n.Kind, n.Mode = vol.KindDir, 0o755
 	} else {
@@ -169,7 +175,7 @@ func (*tree) Details(*vol.Node) error { return nil }
 
 // Mappings are the extents of a file or directory.
 func (t *tree) Mappings(n *vol.Node) ([]vol.Mapping, error) {
-	start, _ := n.Own.(uint32)
+	start := uint32(n.ID)
 	if n.IsDir() && start == rootID && t.g.Type != FAT32 {
 		return []vol.Mapping{{FileExtent: vol.FileExtent{Off: t.g.RootOff(), Length: t.g.RootBytes()}}}, nil
 	}

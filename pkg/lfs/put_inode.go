@@ -51,7 +51,7 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	if e.Kind != vol.KindFile {
 		h.b[inodeAdvise] &^= adviseCold | adviseHot
 	}
-	h.describe(p.inherited(dir, &e.Attr))
+	h.describe(p.inherited(dir, e))
 	if links := 1 + p.more[i]; links > 1 {
 		// [Linux] behaviour f2fs_init_inode_metadata(): of a file with several
 		// names it is not known any more which directory it is from.
@@ -83,13 +83,13 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	return h.nid, h.store()
 }
 
-// inherited is a as it is in a directory that hands its group on, if the request
+// inherited is e as it is in a directory that hands its group on, if the request
 // says so. [Linux] behaviour inode_init_owner().
-func (p *filling) inherited(dir *folder, a *vol.Attr) *vol.Attr {
+func (p *filling) inherited(dir *folder, e *vol.Entry) *vol.Entry {
 	if !p.r.Inherit || dir.h.b.mode()&modeSetGID == 0 {
-		return a
+		return e
 	}
-	b := *a
+	b := *e
 	b.GID = dir.h.b.gid()
 	if b.Kind == vol.KindDir {
 		b.Mode |= modeSetGID
@@ -99,7 +99,7 @@ func (p *filling) inherited(dir *folder, a *vol.Attr) *vol.Attr {
 
 // describe sets owners, mode and times. What the entry does not say of times is
 // as that of its contents, and without that the time of the change.
-func (h *handle) describe(a *vol.Attr) {
+func (h *handle) describe(a *vol.Entry) {
 	h.b.put32(inodeUID, a.UID)
 	h.b.put32(inodeGID, a.GID)
 	mode := uint16(a.Mode & 0o7777)
@@ -118,10 +118,11 @@ func (h *handle) describe(a *vol.Attr) {
 		return t
 	}
 	h.b.putTime(inodeMtime, inodeMtimeNsec, base)
-	h.b.putTime(inodeAtime, inodeAtimeNsec, or(a.Accessed))
-	h.b.putTime(inodeCtime, inodeCtimeNsec, or(a.Changed))
+	others := a.AllTimes()
+	h.b.putTime(inodeAtime, inodeAtimeNsec, or(others.Accessed))
+	h.b.putTime(inodeCtime, inodeCtimeNsec, or(others.Changed))
 	if h.w.g.Has(featInodeCrtime) && h.b.hasExtraField(inodeCrtimeNsec+4) {
-		h.b.putTime(inodeCrtime, inodeCrtimeNsec, or(a.Born))
+		h.b.putTime(inodeCrtime, inodeCrtimeNsec, or(others.Born))
 	}
 }
 
@@ -135,7 +136,7 @@ func (p *filling) root(i int) error {
 	h := f.h
 	space := int64(h.b.blocks()-1) * p.w.g.BlockSize
 	p.w.charge(h.b, -space, -1)
-	h.describe(&e.Attr)
+	h.describe(e)
 	p.w.charge(h.b, space, 1)
 	xs, err := h.xattrs()
 	if err != nil {

@@ -127,7 +127,7 @@ func (s *sourceOf) guestWants() map[string]string {
 			nlink = 2 + links[e.Path]
 		}
 		line := fmt.Sprintf("%o %d %d %d %d.%09d %d.%09d %d.%09d", mode, nlink, e.UID, e.GID, e.Modified.Unix(), e.Modified.Nanosecond(),
-			e.Accessed.Unix(), e.Accessed.Nanosecond(), e.Changed.Unix(), e.Changed.Nanosecond())
+			e.Times.Accessed.Unix(), e.Times.Accessed.Nanosecond(), e.Times.Changed.Unix(), e.Times.Changed.Nanosecond())
 		switch e.Kind {
 		case vol.KindChar, vol.KindBlock:
 			line += fmt.Sprintf(" %d,%d", e.Major, e.Minor)

@@ -65,7 +65,7 @@ func (s *sourceOf) add(p string, a vol.Attr, data []byte) *vol.Entry {
 	}
 	when := time.Unix(1_600_000_000+int64(len(s.entries)), 123456789).UTC()
 	e := vol.Entry{Path: p, Attr: a, Same: -1, Size: int64(len(data))}
-	e.Modified, e.Accessed, e.Changed, e.Born = when, when.Add(1), when.Add(2), when.Add(3)
+	e.Modified, e.Times = when, &vol.Times{Accessed: when.Add(1), Changed: when.Add(2), Born: when.Add(3)}
 	s.data[len(s.entries)] = data
 	s.entries = append(s.entries, e)
 	return &s.entries[len(s.entries)-1]
@@ -205,12 +205,12 @@ func (s *sourceOf) same(tr vol.Tree, n *vol.Node, e *vol.Entry, i int) error {
 		mode = 0o777
 	}
 	got := fmt.Sprint(n.Kind, n.Mode, n.UID, n.GID, n.Major, n.Minor, n.Link, n.Modified, n.Accessed, n.Changed, n.Xattrs)
-	want := fmt.Sprint(e.Kind, mode, e.UID, e.GID, e.Major, e.Minor, e.Link, e.Modified, e.Accessed, e.Changed, e.Xattrs)
+	want := fmt.Sprint(e.Kind, mode, e.UID, e.GID, e.Major, e.Minor, e.Link, e.Modified, e.Times.Accessed, e.Times.Changed, e.Xattrs)
 	if got != want {
 		return fmt.Errorf("it is %s, not %s", got, want)
 	}
-	if !n.Born.IsZero() && !n.Born.Equal(e.Born) {
-		return fmt.Errorf("it was made at %v, not %v", n.Born, e.Born)
+	if !n.Born.IsZero() && !n.Born.Equal(e.Times.Born) {
+		return fmt.Errorf("it was made at %v, not %v", n.Born, e.Times.Born)
 	}
 	if e.Kind != vol.KindFile {
 		return nil

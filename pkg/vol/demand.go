@@ -51,8 +51,10 @@ type Demands struct {
 	adds     []*[]space.Extent // where the extents go, in cluster numbers
 }
 
-// NewDemands is none yet; files are put where place says.
-func NewDemands(place Placement) *Demands { return &Demands{place: place} }
+// NewDemands is none yet, and has room for n; files are put where place says.
+func NewDemands(place Placement, n int) *Demands {
+	return &Demands{place: place, requests: make([]space.Request, 0, n), paths: make([]string, 0, n), adds: make([]*[]space.Extent, 0, n)}
+}
 
 // Directory demands n clusters for the directory at path, which has old. Its
 // extents will be appended to *add, in cluster numbers.
@@ -97,6 +99,7 @@ func (ds *Demands) Serve(ctx context.Context, alloc *space.Groups, m *space.Map,
 	if err != nil {
 		return nil, ds.refuse(err, m)
 	}
+	taken = make([]space.Extent, 0, len(got))
 	for i, es := range got {
 		taken = append(taken, es...)
 		for _, e := range es {

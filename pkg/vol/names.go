@@ -14,7 +14,7 @@ type NameTable struct {
 	fold  func(uint16) uint16
 	units func(id int32, dst []uint16) []uint16
 	same  func(a, b int32) bool
-	keys  NameKeys
+	keys  *NameKeys
 	mask  uint32
 	cells []nameCell
 	a, b  []uint16
@@ -29,10 +29,7 @@ type nameCell struct {
 // name to dst; fold maps a unit to the one it is compared as; same, which may be
 // nil, says of two ids that they are names of one entry, which may be equal.
 func NewNameTable(n int, fold func(uint16) uint16, units func(id int32, dst []uint16) []uint16, same func(a, b int32) bool) *NameTable {
-	t := &NameTable{fold: fold, units: units, same: same}
-	for i := range t.keys {
-		t.keys[i] = rand.Uint64()
-	}
+	t := &NameTable{fold: fold, units: units, same: same, keys: NewNameKeys()}
 	t.Reset(n)
 	return t
 }
@@ -71,7 +68,7 @@ func (t *NameTable) AddHash(id int32, h uint32) int32 {
 			continue
 		}
 		t.a, t.b = t.units(id, t.a[:0]), t.units(c.ref-1, t.b[:0])
-		if t.equal() {
+		if equalFolded(t.a, t.b, t.fold) {
 			return c.ref - 1
 		}
 	}
@@ -93,7 +90,7 @@ func (t *NameTable) Hash(u []uint16) uint32 {
 }
 
 // Keys are what the hash of this table is made with.
-func (t *NameTable) Keys() *NameKeys { return &t.keys }
+func (t *NameTable) Keys() *NameKeys { return t.keys }
 
 // NameKeys make hashes of names: the sum of all units, each times a random number
 // that its place has. Whoever does not know the numbers cannot make names that
@@ -102,18 +99,27 @@ func (t *NameTable) Keys() *NameKeys { return &t.keys }
 // For who has no slice of units to give to Hash: add up Unit of each, then Sum.
 type NameKeys [256]uint64
 
+// NewNameKeys makes keys by chance.
+func NewNameKeys() *NameKeys {
+	k := new(NameKeys)
+	for i := range k {
+		k[i] = rand.Uint64()
+	}
+	return k
+}
+
 // Unit is what unit c in place i adds; it has to be folded already, and is not 0.
 func (k *NameKeys) Unit(i int, c uint16) uint64 { return k[uint8(i)] * uint64(c) }
 
 // Sum is the hash of a name whose units add up to sum.
 func (k *NameKeys) Sum(sum uint64) uint32 { return uint32(sum >> 32) }
 
-func (t *NameTable) equal() bool {
-	if len(t.a) != len(t.b) {
+func equalFolded(a, b []uint16, fold func(uint16) uint16) bool {
+	if len(a) != len(b) {
 		return false
 	}
-	for i, u := range t.a {
-		if u != t.b[i] && t.fold(u) != t.fold(t.b[i]) {
+	for i, u := range a {
+		if u != b[i] && fold(u) != fold(b[i]) {
 			return false
 		}
 	}

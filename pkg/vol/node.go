@@ -36,16 +36,19 @@ func (k Kind) String() string {
 // where it is written: see [Holds].
 type Attr struct {
 	Kind     Kind
+	Flags    FileFlags
 	Mode     uint32 // the low twelve bits of st_mode: permissions, set-id, sticky
 	UID, GID uint32
 	// Major and Minor are the numbers of a device.
 	Major, Minor uint32
-	// Times; the zero Time where there is none. Born is when it was made.
-	Modified, Accessed, Changed, Born time.Time
-	Flags                             FileFlags
-	Link                              string  // what a symbolic link leads to
-	Xattrs                            []Xattr // in order of name
+	Modified     time.Time // of the contents; the zero Time where there is none
+	Link         string    // what a symbolic link leads to
+	Xattrs       []Xattr   // in order of name
 }
+
+// Times are those beside the last change of contents; the zero Time where there is
+// none. Born is when it was made.
+type Times struct{ Accessed, Changed, Born time.Time }
 
 // FileFlags are the attributes that FAT and exFAT keep, as they number them:
 // [FAT] DIR_Attr, [exFAT] §7.4.4.
@@ -58,6 +61,19 @@ const (
 	FlagSystem   FileFlags = 1 << 2
 	FlagArchive  FileFlags = 1 << 5
 )
+
+// FlagNames are the names of flags that were asked for: of a million files most have
+// the same ones, and those share a slice.
+type FlagNames [FlagArchive << 1][]string
+
+// Of is f.Names. The slice is not to be changed.
+func (n *FlagNames) Of(f FileFlags) []string {
+	f &= FileFlags(len(n) - 1)
+	if n[f] == nil {
+		n[f] = slices.Clip(f.Names())
+	}
+	return n[f]
+}
 
 // Names are the flags in words, in the order of their bits.
 func (f FileFlags) Names() []string {
@@ -83,6 +99,7 @@ type Xattr struct {
 type Node struct {
 	Path string // from the root: "/DCIM/A.JPG"; the root is "/"
 	Attr
+	Times
 	Size int64 // bytes
 	// Valid is where what was written ends: bytes from there to Size read as
 	// zeros ([exFAT] §7.6.5). It is Size in other formats.

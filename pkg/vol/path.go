@@ -3,6 +3,8 @@ package vol
 import (
 	"fmt"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // SplitPath is the components of the path of a file as the command line has
@@ -34,6 +36,29 @@ func JoinPath(dir, name string) string {
 		name = strings.NewReplacer("/", `\x2f`, "\x00", `\x00`).Replace(name)
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// JoinUnits is JoinPath of a name in UTF-16. Nearly all names are plain, and are
+// joined without one step between.
+func JoinUnits(dir string, name []uint16) string {
+	var buf [512]byte
+	b := append(append(buf[:0], strings.TrimSuffix(dir, "/")...), '/')
+	for _, u := range name {
+		if u == 0 || u == '/' || u&0xF800 == 0xD800 { // half of a surrogate pair
+			return JoinPath(dir, string(utf16.Decode(name)))
+		}
+		b = utf8.AppendRune(b, rune(u))
+	}
+	return string(b)
+}
+
+// TailOf is tail in the memory of s, where s ends with it: of each of a million files
+// there are paths of which one is the end of the other.
+func TailOf(s, tail string) string {
+	if strings.HasSuffix(s, tail) {
+		return s[len(s)-len(tail):]
+	}
+	return tail
 }
 
 // Parent is the directory that the path of an Entry is in; "" for the root.

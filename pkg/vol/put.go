@@ -3,6 +3,7 @@ package vol
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -29,7 +30,8 @@ type Entry struct {
 	// It is "" for the root directory itself, of which only Attr counts.
 	Path string
 	Attr
-	Size int64 // bytes; of a file
+	Times *Times // nil, or one that is zero: as Modified
+	Size  int64  // bytes; of a file
 	// Data are the bytes of the file that are no holes, in rising order and
 	// apart from each other. Nil is all of them.
 	Data []dev.Range
@@ -102,6 +104,20 @@ type RemoveRequest struct {
 type RemoveResult struct {
 	Files, Directories uint64
 	ClustersFreed      uint64
+}
+
+// AllTimes are the times of e, those that it does not have being as Modified.
+func (e *Entry) AllTimes() Times {
+	t := Times{}
+	if e.Times != nil {
+		t = *e.Times
+	}
+	for _, at := range []*time.Time{&t.Accessed, &t.Changed, &t.Born} {
+		if at.IsZero() {
+			*at = e.Modified
+		}
+	}
+	return t
 }
 
 // Name is how messages call an entry: by what it is made from, or by its path.

@@ -50,14 +50,8 @@ type putting[D comparable] struct {
 	names PutNames
 	r     *PutRequest
 	res   *PutResult
-	dirs  map[string]D // by path, as the request has it
-	made  map[slotOf[D]]int
-}
-
-// slotOf is where an entry is.
-type slotOf[D comparable] struct {
-	dir  D
-	slot int
+	dirs  map[string]D  // by path, as the request has it
+	made  map[D][]int32 // entries of the request by slot, and 1
 }
 
 // PutEntries stages the entries of r in directories of the FAT family, or fails:
@@ -66,8 +60,8 @@ type slotOf[D comparable] struct {
 //
 // After an error nothing that was staged may be committed.
 func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D], names PutNames) (*PutResult, error) {
-	p := &putting[D]{PutFolders: f, names: names, r: r, res: &PutResult{Files: make([][]Place, len(r.Entries))},
-		dirs: map[string]D{"": f.Root()}, made: make(map[slotOf[D]]int)}
+	p := &putting[D]{PutFolders: f, names: names, r: r, res: &PutResult{},
+		dirs: map[string]D{"": f.Root()}, made: make(map[D][]int32)}
 	for i := range r.Entries {
 		err := ctx.Err()
 		if err == nil {
@@ -77,9 +71,11 @@ func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D
 			return nil, err
 		}
 	}
+	p.dirs, p.made = nil, nil // what follows takes the most memory
 	if err := f.Run(ctx); err != nil {
 		return nil, err
 	}
+	p.res.Files = make([][]Place, len(r.Entries))
 	for i := range r.Entries {
 		p.res.Files[i] = f.Places(i)
 	}
@@ -135,8 +131,30 @@ func (p *putting[D]) folder(name string, e *Entry) (dir D, err error) {
 // there is the slot that has a name, unless it is of this request.
 func (p *putting[D]) there(dir D, name string) (slot int, ok bool) {
 	slot, ok = p.Lookup(dir, name)
-	_, made := p.made[slotOf[D]{dir, slot}]
-	return slot, ok && !made
+	if !ok {
+		return 0, false
+	}
+	_, made := p.madeIn(dir, slot)
+	return slot, !made
+}
+
+// madeIn is the entry of the request that is in a slot.
+func (p *putting[D]) madeIn(dir D, slot int) (i int, ok bool) {
+	if in := p.made[dir]; slot < len(in) {
+		i = int(in[slot]) - 1
+		return i, i >= 0
+	}
+	return 0, false
+}
+
+// note has entry i be in a slot.
+func (p *putting[D]) note(dir D, slot, i int) {
+	in := p.made[dir]
+	if n := slot + 1 - len(in); n > 0 {
+		in = append(in, make([]int32, n)...)
+		p.made[dir] = in
+	}
+	in[slot] = int32(i) + 1
 }
 
 // name is what entry i is called in dir.
@@ -148,7 +166,7 @@ func (p *putting[D]) name(dir D, i int) (string, error) {
 		if !ok {
 			return ""
 		}
-		if i, made := p.made[slotOf[D]{dir, slot}]; made {
+		if i, made := p.madeIn(dir, slot); made {
 			return p.r.Entries[i].Name()
 		}
 		return JoinPath(p.Path(dir), name)
@@ -182,7 +200,7 @@ func (p *putting[D]) directory(dir D, i int) error {
 		return unmade(e, err)
 	}
 	p.dirs[e.Path] = kid
-	p.made[slotOf[D]{dir, slot}] = i
+	p.note(dir, slot, i)
 	return nil
 }
 
@@ -209,7 +227,7 @@ func (p *putting[D]) file(dir D, i int) error {
 	if err != nil {
 		return unmade(e, err)
 	}
-	p.made[slotOf[D]{dir, slot}] = i
+	p.note(dir, slot, i)
 	return nil
 }
 
@@ -223,6 +241,6 @@ func (p *putting[D]) replace(dir D, slot, i int) error {
 	case !p.r.Replace:
 		return EntryError(e, "%w", Existsf("%s is there already; --replace puts a file in its place", at))
 	}
-	p.made[slotOf[D]{dir, slot}] = i
+	p.note(dir, slot, i)
 	return p.Replace(dir, slot, i, at)
 }

@@ -157,7 +157,10 @@ func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
 		kids = append(kids, k)
 		return nil
 	})
-	slices.SortStableFunc(kids, func(a, b *Node) int { return strings.Compare(a.Path, b.Path) })
+	byName := func(a, b *Node) int { return strings.Compare(a.Path, b.Path) }
+	if !slices.IsSortedFunc(kids, byName) { // as what was made in order is
+		slices.SortStableFunc(kids, byName)
+	}
 	return kids, err
 }
 

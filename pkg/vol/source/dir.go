@@ -70,8 +70,8 @@ type seen struct {
 }
 
 func (w *dirWalk) source() *Source {
-	es, from := arrange(w.es)
-	was := w.seen
+	es, from := arrange(exact(w.es))
+	was := exact(w.seen)
 	return &Source{Entries: es, Left: w.left, open: func(i int) (vol.Contents, error) {
 		return openHost(was[from(i)])
 	}}
@@ -90,7 +90,7 @@ func (w *dirWalk) add(host, name string, fi fs.FileInfo) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	e := vol.Entry{Path: name, Origin: host, Same: -1}
+	e := vol.Entry{Path: vol.TailOf(host, name), Origin: host, Same: -1}
 	e.Kind, e.Mode, e.Modified = kindOf(fi.Mode()), modeOf(fi.Mode()), fi.ModTime()
 	id, links := statHost(fi, &e)
 	w.o.settle(&e)
@@ -226,7 +226,7 @@ type hostFile struct {
 
 // openHost opens a file that was listed before, and is still what it was.
 func openHost(was seen) (vol.Contents, error) {
-	f, err := os.Open(was.path)
+	f, err := os.OpenFile(was.path, openFlags, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -134,42 +134,97 @@ func (o *Options) settle(e *vol.Entry) {
 	if o.Seconds {
 		t = t.Truncate(time.Second)
 	}
-	t = t.UTC()
-	e.Modified, e.Accessed, e.Changed, e.Born = t, t, t, t
+	e.Modified = t.UTC()
 }
 
-// arrange brings entries into the order of their paths. Of several names of a
-// file the first in that order becomes the one with the contents. from(i) is the
-// index that the contents of out[i] had in es. Entries of no kind are left out.
-// What is in order already stays where it is.
+// arrange brings entries into the order of their paths, in the memory that they are
+// in. Of several names of a file the first in that order becomes the one with the
+// contents. from(i) is the index that the contents of out[i] had in es. Entries of no
+// kind are left out.
 func arrange(es []vol.Entry) (out []vol.Entry, from func(i int) int) {
 	if inOrder(es) {
 		return es, func(i int) int { return i }
 	}
-	order := make([]int, 0, len(es))
+	order, left := make([]int32, 0, len(es)), []int32(nil)
 	for i := range es {
 		if es[i].Kind != 0 {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return ComparePaths(es[a].Path, es[b].Path) })
-	first := make([]int, len(es)) // where the first name of es[i] went, and 1
-	out = make([]vol.Entry, len(order))
-	for to, i := range order {
-		owner := i
-		if es[i].Same >= 0 {
-			owner = es[i].Same
-		}
-		out[to] = es[owner]
-		out[to].Path, out[to].Origin = es[i].Path, es[i].Origin
-		order[to] = owner
-		if first[owner] > 0 {
-			out[to].Same = first[owner] - 1
+			order = append(order, int32(i))
 		} else {
-			first[owner] = to + 1
+			left = append(left, int32(i))
 		}
 	}
-	return out, func(i int) int { return order[i] }
+	slices.SortStableFunc(order, func(a, b int32) int { return ComparePaths(es[a].Path, es[b].Path) })
+	owners := firstNames(es, order)
+	permute(es, append(order, left...))
+	return es[:len(order):len(order)], func(i int) int {
+		if owner, ok := owners[int32(i)]; ok {
+			return owner
+		}
+		return int(order[i])
+	}
+}
+
+// firstNames gives the contents of a file with several names to the one that comes
+// first in order, which is where each entry is to go to, and points the others to
+// that. owners has, by their places in order, who had the contents of the first names.
+func firstNames(es []vol.Entry, order []int32) (owners map[int32]int) {
+	first := make(map[int]int) // by the entry that had the contents
+	for i := range es {
+		if es[i].Same >= 0 {
+			first[es[i].Same] = -1
+		}
+	}
+	owners = make(map[int32]int)
+	if len(first) == 0 {
+		return owners
+	}
+	for to, i := range order {
+		e, owner := &es[i], int(i)
+		if e.Same >= 0 {
+			owner = e.Same
+		}
+		at, several := first[owner]
+		switch {
+		case !several:
+		case at >= 0:
+			e.Same = at
+		default:
+			first[owner] = to
+			p, origin := e.Path, e.Origin
+			*e = es[owner]
+			e.Path, e.Origin = p, origin
+			owners[int32(to)] = owner
+		}
+	}
+	return owners
+}
+
+// permute puts into es[i] what is in es[from[i]], from being all of its indices.
+func permute(es []vol.Entry, from []int32) {
+	for start := range from {
+		if from[start] < 0 {
+			continue // done: ^from, until all are
+		}
+		was, to := es[start], start
+		for next := int(from[to]); next != start; next = int(from[to]) {
+			es[to] = es[next]
+			from[to] = ^from[to]
+			to = next
+		}
+		es[to] = was
+		from[to] = ^from[to]
+	}
+	for i := range from {
+		from[i] = ^from[i]
+	}
+}
+
+// exact is list in no more memory than it needs: growing leaves up to a quarter.
+func exact[T any](list []T) []T {
+	if cap(list)-len(list) <= len(list)/16 {
+		return list
+	}
+	return append(make([]T, 0, len(list)), list...)
 }
 
 func inOrder(es []vol.Entry) bool {
@@ -209,7 +264,6 @@ func complete(es []vol.Entry, when time.Time) ([]vol.Entry, error) {
 			at[dir] = len(es)
 			e := vol.Entry{Path: dir, Same: -1}
 			e.Kind, e.Mode, e.Modified = vol.KindDir, 0o755, when
-			e.Accessed, e.Changed, e.Born = when, when, when
 			es = append(es, e)
 			if dir == "" {
 				break

@@ -4,6 +4,7 @@ package source
 
 import (
 	"io/fs"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -25,6 +26,10 @@ func statHost(fi fs.FileInfo, e *vol.Entry) (id inode, links uint64) {
 	}
 	return inode{uint64(st.Dev), uint64(st.Ino)}, uint64(st.Nlink)
 }
+
+// openFlags are for a file that was one when it was listed: what has become a FIFO
+// since must not be waited for.
+const openFlags = os.O_RDONLY | unix.O_NONBLOCK
 
 // sparseHost tells whether a file takes less than its size, so that it has
 // holes.

@@ -116,8 +116,8 @@ type tarList struct {
 // stored is where the contents of an entry are in the archive.
 type stored struct {
 	off  int64
-	size int64 // of the file
-	runs []run // of a sparse file; nil: all bytes, one after the other
+	size int64  // of the file
+	runs *[]run // of a sparse file, as few are; nil: all bytes, one after the other
 }
 
 // read lists all entries of the archive.
@@ -159,6 +159,7 @@ func (t *tarList) add(h *tar.Header, in *blockReader) error {
 	if e.Path, err = cleanPath(h.Name); err != nil {
 		return vol.EntryError(&e, "%w", err)
 	}
+	e.Path = vol.TailOf(e.Origin, e.Path)
 	e.Modified = h.ModTime
 	e.Mode = uint32(h.Mode) & 0o7777
 	e.UID, e.GID = uint32(h.Uid), uint32(h.Gid)
@@ -197,7 +198,7 @@ func (t *tarList) fill(e *vol.Entry, h *tar.Header, in *blockReader, at *stored)
 			return vol.EntryError(e, "%w", err)
 		}
 		if runs != nil {
-			at.off, at.runs = off, runs
+			at.off, at.runs = off, &runs
 			e.Data = dataOf(runs)
 		}
 		if end := at.end(h.Size); end > t.size {
@@ -256,6 +257,7 @@ func (t *tarList) source() (*Source, error) {
 			return nil, err
 		}
 	}
+	t.names = nil
 	es, err := complete(t.es, when)
 	if err != nil {
 		return nil, err
@@ -263,10 +265,10 @@ func (t *tarList) source() (*Source, error) {
 	for len(t.at) < len(es) {
 		t.at = append(t.at, stored{})
 	}
-	es, from := arrange(es)
-	at := t.at
-	return &Source{Entries: es, close: t.a.Close, open: func(i int) (vol.Contents, error) {
-		return &member{a: t.a, stored: at[from(i)]}, nil
+	es, from := arrange(exact(es))
+	a, at := t.a, exact(t.at) // and nothing else of t, which is large
+	return &Source{Entries: es, close: a.Close, open: func(i int) (vol.Contents, error) {
+		return &member{a: a, stored: at[from(i)]}, nil
 	}}, nil
 }
 
@@ -344,7 +346,7 @@ func (m *member) read(p []byte, off int64) error {
 	}
 	clear(p)
 	want := dev.Range{Off: off, Len: int64(len(p))}
-	for _, r := range m.runs {
+	for _, r := range *m.runs {
 		part := want.Intersect(r.Range)
 		if part.Empty() {
 			continue

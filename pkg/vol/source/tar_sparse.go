@@ -31,8 +31,8 @@ func (s *stored) end(size int64) int64 {
 	if s.runs == nil {
 		return s.off + size
 	}
-	if n := len(s.runs); n > 0 {
-		return s.off + s.runs[n-1].stored + s.runs[n-1].Len
+	if rs := *s.runs; len(rs) > 0 {
+		return s.off + rs[len(rs)-1].stored + rs[len(rs)-1].Len
 	}
 	return s.off
 }

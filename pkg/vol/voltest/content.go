@@ -32,8 +32,7 @@ func (c *content) entry(path string, kind vol.Kind) *vol.Entry {
 	if kind == vol.KindDir {
 		e.Mode = 0o755
 	}
-	t := when(len(c.entries))
-	e.Modified, e.Accessed, e.Changed, e.Born = t, t, t, t
+	e.Modified = when(len(c.entries))
 	c.entries = append(c.entries, e)
 	return &c.entries[len(c.entries)-1]
 }
