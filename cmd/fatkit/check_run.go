@@ -139,7 +139,7 @@ func (r *checkRun) volume(ctx context.Context, rg region) (*volumeDoc, error) {
 func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 	m := r.a.newMeter("checking")
 	defer m.finish()
-	o := vol.CheckOptions{Workers: r.workers, NoReplay: r.o.noReplay, DiscardLog: r.o.discard}
+	o := vol.CheckOptions{Workers: r.workers, NoReplay: r.o.noReplay, DiscardLog: r.o.discard, ReadOptions: r.o.read}
 	sink := &checkSink{meter: m, fd: r.o.progress, image: rg.name(r.im.arg)}
 	if r.txn == nil || rg.hold != "" {
 		d, err := rg.volume(r.im.file)
@@ -158,7 +158,7 @@ func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 		defer txn.Rollback()
 		d = txn
 	}
-	res, err := vol.Fsck(ctx, d, rg.drv, o, r.o.decider(ctx, r.a), sink)
+	res, err := vol.Fsck(ctx, d, rg.drv, o, r.o.decider(ctx, r.a, rg.name(r.im.arg), rg.at.Off), sink)
 	if err != nil {
 		txn.Rollback()
 		return nil, err

@@ -18,6 +18,7 @@ type fsckRun struct {
 	auto    bool // F2FS: -a, -p
 	level   bool // F2FS: -p may be followed by a level
 	salvage bool // make files of lost clusters
+	read    vol.ReadOptions
 }
 
 // mode is an option that says what to repair. The last one given counts where
@@ -46,7 +47,7 @@ func runFsck(ctx context.Context, r *toolRun, report toolReporter) error {
 	if !f.set && r.a.terminal(r.a.in) {
 		f.mode = modeAsk
 	}
-	o := &checkOptions{mode: f.mode, failOn: vol.SevError}
+	o := &checkOptions{mode: f.mode, failOn: vol.SevError, read: f.read}
 	if f.salvage && f.mode != modeReport {
 		o.orphans = "rescue"
 	}
@@ -161,11 +162,14 @@ func fsckFATOptions() []toolOption {
 		}},
 		{"-n", "", "report only", mode(modeReport)},
 		{"-r", "", "ask about each repair", mode(modeAsk)},
-		{"-f", "", "make files of lost clusters", func(r *toolRun, _ string) error { r.fsck.salvage = true; return nil }},
-		{"-v", "", "print more", func(r *toolRun, _ string) error { r.a.verbose = true; return nil }},
+		sets("-f", "make files of lost clusters", salvaging),
+		sets("-v", "print more", verbosely),
 		noop("-V", "", "check again after repairs, as is done in any case"),
 		{"--variant", "TYPE", "standard", standardVariant()},
-		{"-c", "N", "code page of short names: 437", only("-c", "437")},
+		{"-c", "N", "code page of short names", func(r *toolRun, v string) (err error) {
+			r.fsck.read.Codepage, err = r.a.codepage("-c", v)
+			return err
+		}},
 		refused("-A", "", "the variant of Atari"),
 		refused("-b", "", "a check of the boot sector alone"),
 		refused("-d", "PATH", "dropping a file"),
@@ -209,10 +213,10 @@ func fsckExFATOptions() []toolOption {
 		{"-p -a --repair-auto", "", "repair what can be repaired without losing anything", mode(modeSafe)},
 		{"-y --repair-yes", "", "repair all", mode(modeAll)},
 		{"-r --repair", "", "ask about each repair", mode(modeAsk)},
-		{"-s --rescue", "", "make files of lost clusters", func(r *toolRun, _ string) error { r.fsck.salvage = true; return nil }},
+		sets("-s --rescue", "make files of lost clusters", salvaging),
 		noop("-b --ignore-bad-fs", "", "go on where the boot sector is lost, as is done in any case"),
 		noop("-f", "", "check though marked clean, as is done in any case"),
-		{"-v --verbose", "", "print more", func(r *toolRun, _ string) error { r.a.verbose = true; return nil }},
+		sets("-v --verbose", "print more", verbosely),
 		refused("-P --print-progress", "", "progress as text"),
 		refused("--put-mbr", "", "a partition table in the boot sector"),
 		refused("--clear-mbr", "", "removing a partition table from the boot sector"),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 
@@ -187,12 +186,8 @@ func (l *filling) bytes() (n int64) {
 // put stages entries on a volume, and copies their contents to raw; nil writes
 // nothing.
 func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req *vol.PutRequest, image string) (*vol.PutResult, error) {
-	f, ok := v.(vol.Filler)
-	if !ok {
-		return nil, fmt.Errorf("%w: files cannot be put on a volume of this type", vol.ErrRequest)
-	}
 	req.Entries, req.Open = l.entries, l.open
-	res, err := f.Put(ctx, req)
+	res, err := v.Put(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -164,6 +164,9 @@ func (r *formatRun) readOptions(c *cli.Context) error {
 	if c.IsSet("id") && o.ID == "" {
 		return usagef("--id wants a serial or UUID")
 	}
+	if c.IsSet("uuid") && c.String("uuid") == "" {
+		return usagef("--uuid wants a GUID")
+	}
 	o.Features, o.VolumeGUID = c.String("features"), c.String("uuid")
 	for name, to := range map[string]*int64{"cluster-size": &o.ClusterSize, "sector-size": &o.SectorSize, "align": &o.Align} {
 		n, err := size(c, name)
@@ -219,8 +222,8 @@ func owner(option, v string) (*[2]uint32, error) {
 			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
 		n, err := strconv.ParseUint(parts[i], 10, 32)
-		if err != nil {
-			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
+		if err != nil || n == 1<<32-1 { // that one is nobody's, chown(2)
+			return nil, usagef("%s %q: it is UID:GID, two numbers below %d", option, v, 1<<32-1)
 		}
 		ids[i] = uint32(n)
 	}

@@ -24,7 +24,7 @@ type volume struct {
 	cp     codepage
 }
 
-var _ vol.Filler = (*volume)(nil)
+var _ vol.Volume = (*volume)(nil)
 
 // open is Driver.Open.
 func open(ctx context.Context, d dev.Device, o vol.OpenOptions) (vol.Volume, error) {
@@ -106,7 +106,7 @@ func widthUnclear(d dev.Device, b bootSector, g *Geometry) (bool, error) {
 	if !b.hasExt() || g.Type == FAT32 || s != "FAT12   " && s != "FAT16   " || s[3:5] == fmt.Sprint(int(g.Type)) {
 		return false, nil
 	}
-	return (&checker{d: d, g: g}).otherWidthFits()
+	return (&checker{d: d, g: g, cp: dosPage()}).otherWidthFits()
 }
 
 // needsCheck returns vol.ErrDirty with the reason for which a volume must be

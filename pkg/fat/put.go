@@ -17,7 +17,7 @@ type filling struct {
 	files []*growth // by entry; nil for what is none
 }
 
-// Put is vol.Filler.
+// Put is vol.Volume.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
 	c, err := v.begin(false)
 	if err != nil {

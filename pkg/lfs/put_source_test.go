@@ -90,7 +90,7 @@ func (s *sourceOf) put(t testing.TB, d dev.Device, r vol.PutRequest) (*vol.PutRe
 	if err != nil {
 		return nil, err
 	}
-	if res, err = v.(vol.Filler).Put(t.Context(), &r); err != nil {
+	if res, err = v.Put(t.Context(), &r); err != nil {
 		return nil, err
 	}
 	if err := vol.Pour(t.Context(), txn, d, &r, res, func(int64) {}); err != nil {
@@ -344,7 +344,7 @@ func (s *sourceOf) attributed() {
 func removed(t testing.TB, d dev.Device, names []string) error {
 	t.Helper()
 	return changed(t, d, func(ctx context.Context, v vol.Volume) error {
-		_, err := v.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: names, Recursive: true})
+		_, err := v.Remove(ctx, vol.RemoveRequest{Paths: names, Recursive: true})
 		return err
 	})
 }

@@ -19,7 +19,7 @@ type Holds struct {
 	// hole; 0 where there are none. A file of up to Inside bytes never has one.
 	HoleUnit, Inside int64
 	Flags            bool  // FileFlags
-	Codepages        bool  // short names, in a code page that is written nowhere
+	Codepages        []int // of short names: those that are known; which one is written nowhere
 	MaxSize          int64 // of a file, bytes
 }
 
@@ -61,6 +61,9 @@ type PutRequest struct {
 	Replace bool
 	// New refuses a directory that is there already, as mkdir without -p does.
 	New bool
+	// Inherit gives entries the group of their directory, and directories its bit
+	// for that, where the directory has it: as for what mkdir(2) makes.
+	Inherit bool
 	// Rename changes names that the format cannot hold; otherwise they are
 	// refused.
 	Rename bool
@@ -114,5 +117,5 @@ func (e *Entry) Name() string {
 // EntryError is what is wrong with one entry of a request. It wraps
 // ErrRequest.
 func EntryError(e *Entry, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", ErrRequest, e.Name(), fmt.Errorf(format, args...))
+	return Because(e.Name(), fmt.Errorf(format, args...))
 }

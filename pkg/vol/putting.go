@@ -61,7 +61,7 @@ type slotOf[D comparable] struct {
 }
 
 // PutEntries stages the entries of r in directories of the FAT family, or fails:
-// it is Filler.Put for them. The clusters of files have what free ones have until
+// it is Volume.Put for them. The clusters of files have what free ones have until
 // Pour fills them.
 //
 // After an error nothing that was staged may be committed.
@@ -124,7 +124,7 @@ func (p *putting[D]) folder(name string, e *Entry) (dir D, err error) {
 	}
 	dir, err = p.Enter(parent, path.Base(name), e.Path, p.r.Parents)
 	if errors.Is(err, fs.ErrNotExist) {
-		return dir, NoSuch("/"+e.Path, p.Path(parent), path.Base(name), noNames)
+		return dir, NoSuch(e.Path, p.Path(parent), path.Base(name), NoNames)
 	}
 	if err == nil {
 		p.dirs[name] = dir
@@ -165,7 +165,7 @@ func (p *putting[D]) directory(dir D, i int) error {
 	own := path.Base(e.Path)
 	if _, ok := p.there(dir, own); ok {
 		if p.r.New {
-			return EntryError(e, "it is there already: %w", fs.ErrExist)
+			return EntryError(e, "%w", Existsf("it is there already"))
 		}
 		kid, err := p.Enter(dir, own, e.Path, false)
 		if err == nil {
@@ -221,7 +221,7 @@ func (p *putting[D]) replace(dir D, slot, i int) error {
 	case p.IsDir(dir, slot):
 		return EntryError(e, "%s is a directory that is there", at)
 	case !p.r.Replace:
-		return EntryError(e, "%s is there already; --replace puts a file in its place: %w", at, fs.ErrExist)
+		return EntryError(e, "%w", Existsf("%s is there already; --replace puts a file in its place", at))
 	}
 	p.made[slotOf[D]{dir, slot}] = i
 	return p.Replace(dir, slot, i, at)

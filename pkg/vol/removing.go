@@ -45,7 +45,7 @@ type removed struct {
 }
 
 // RemoveEntries stages that what r names is taken from directories of the FAT
-// family: it is Filler.Remove for them.
+// family: it is Volume.Remove for them.
 //
 // After an error nothing that was staged may be committed.
 func RemoveEntries[D comparable](ctx context.Context, r RemoveRequest, f RemoveFolders[D]) (*RemoveResult, error) {
@@ -87,7 +87,7 @@ func (rm *removing[D]) path(p string) error {
 	name := parts[len(parts)-1]
 	slot, ok := rm.Lookup(dir, name)
 	if !ok {
-		return NoSuch(p, rm.Path(dir), name, noNames)
+		return NoSuch(p, rm.Path(dir), name, NoNames)
 	}
 	if rm.slots[dir] == nil {
 		rm.slots[dir] = make(map[int]bool)

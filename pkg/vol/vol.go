@@ -96,11 +96,6 @@ type Volume interface {
 	// FreeRanges calls fn with the bytes (of the volume) that belong to no
 	// file, in rising order; with slack also the tails of last clusters.
 	FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (FreeTotal, error)
-}
-
-// Filler is a Volume that entries can be added to and taken from.
-type Filler interface {
-	Volume
 	// Put stages all entries of r, or fails. Contents of files are not staged:
 	// Pour copies them to where the result says, before the commit.
 	Put(ctx context.Context, r *PutRequest) (*PutResult, error)
