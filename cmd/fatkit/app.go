@@ -216,7 +216,7 @@ func (a *app) fail(image string, err error) {
 	if image != "" && !strings.Contains(text, image) {
 		text = printable(image) + ": " + text
 	}
-	a.tell("fatkit: %s\n", text)
+	a.tell("fatkit: %s\n", printable(text))
 }
 
 // printf prints to standard output. What goes wrong shows when it is flushed.
@@ -238,8 +238,23 @@ func (a *app) tell(format string, args ...any) {
 // note tells the user something on standard error, unless quiet.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		a.tell("fatkit: "+format+"\n", args...)
+		a.tell("fatkit: "+format+"\n", printables(args)...)
 	}
+}
+
+// printables is args with the texts and errors among them printable: a name in them may
+// hold anything.
+func printables(args []any) []any {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		switch v := arg.(type) {
+		case string:
+			out[i] = printable(v)
+		case error:
+			out[i] = printable(v.Error())
+		}
+	}
+	return out
 }
 
 // detail is a note for -v.

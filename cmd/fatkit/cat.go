@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -16,7 +17,7 @@ func (a *app) catCommand() *cli.Command {
 		Usage:       "print a file that is in an image",
 		ArgsUsage:   "IMAGE PATH...",
 		Description: "PATH may have * ? and [] in it. Several files are printed one after the other.",
-		Flags:       []cli.Flag{codepageFlag()},
+		Flags:       append([]cli.Flag{codepageFlag()}, readFlags()...),
 		Action:      a.cat,
 	}
 }
@@ -29,7 +30,7 @@ func (a *app) cat(c *cli.Context) error {
 		return usagef("cat wants an image and the path of a file in it; see fatkit cat --help")
 	}
 	image := c.Args().First()
-	o, err := readOptions(c)
+	o, err := a.readOptions(c)
 	if err != nil {
 		return err
 	}
@@ -65,12 +66,17 @@ const copyBlock = 1 << 20
 
 // pump copies size bytes, and stops when the user wants it to.
 func pump(ctx context.Context, w io.Writer, in io.ReaderAt, size int64) error {
-	b := make([]byte, min(size, copyBlock))
-	for at := int64(0); at < size; {
+	return pumpRange(ctx, w, in, dev.Range{Len: size})
+}
+
+// pumpRange copies the bytes r of in.
+func pumpRange(ctx context.Context, w io.Writer, in io.ReaderAt, r dev.Range) error {
+	b := make([]byte, min(r.Len, copyBlock))
+	for at := r.Off; at < r.End(); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p := b[:min(int64(len(b)), size-at)]
+		p := b[:min(int64(len(b)), r.End()-at)]
 		if _, err := in.ReadAt(p, at); err != nil && !errors.Is(err, io.EOF) {
 			return &sourceError{err}
 		}

@@ -47,6 +47,9 @@ func (a *app) change(ctx context.Context, c volumeChange, stage func(*staging) e
 // open opens the volume on the transaction. What free clusters hold goes around
 // that, straight to the image.
 func (s *staging) open(ctx context.Context, a *app, txn *dev.Txn, c volumeChange) (err error) {
+	if err := hasPages(s.drv, c.open.ReadOptions); err != nil {
+		return err
+	}
 	o := c.open
 	if o.Now, err = a.clock(); err != nil {
 		return err

@@ -35,6 +35,7 @@ type checkOptions struct {
 	undo     undoFlags
 	progress *fsckProgress // -C: for fsck(8)
 	report   reporter
+	read     vol.ReadOptions // of those volumes that have code pages
 }
 
 // ready are the options with all that a check of one image needs.
@@ -76,6 +77,7 @@ func (a *app) checkCommand() *cli.Command {
 			toggle("give up a log that has to be replayed (F2FS), and what was synced since, with -p, -y or -r", "discard-log"),
 			toggle("repair in memory, print what would be written, write nothing", "dry-run"),
 			&cli.IntFlag{Name: "j", Usage: "use `N` processors, over images and partitions and in each", DefaultText: "all"},
+			codepageFlag(),
 			&cli.IntFlag{Name: "C", Usage: "write progress for fsck(8) to the file descriptor `FD`", DefaultText: "none"},
 		}, append(readFlags(), undoFlagList()...)...),
 		Action: a.check,
@@ -100,10 +102,13 @@ func (a *app) check(c *cli.Context) error {
 		doc *checkDoc
 		err error
 	}
-	eachImage(a, images, cap(o.slots), func(a *app, image string) outcome {
+	if o.writes() {
+		outliveReader()
+	}
+	eachImage(c.Context, a, imageJobs{images, cap(o.slots), o.writes()}, func(a *app, image string) outcome {
 		doc, err := a.checkImage(c.Context, image, o)
 		return outcome{doc, err}
-	}, func(image string, r outcome) bool {
+	}, func(image string, r outcome) {
 		if r.err != nil {
 			_, code := classify(r.err)
 			a.code |= code
@@ -112,7 +117,6 @@ func (a *app) check(c *cli.Context) error {
 			a.code |= r.doc.Exit
 			o.report.Image(r.doc)
 		}
-		return !cancelled(c.Context)
 	})
 	o.report.End(a.code)
 	return nil
@@ -131,6 +135,9 @@ func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
 		return nil, err
 	}
 	if o.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	if o.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}
 	if o.progress, err = readProgress(c); err != nil {
@@ -221,8 +228,10 @@ func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 		return nil
 	}
 	ask := &asker{app: a, meter: a.board}
+	wanted := false // lost clusters, by a file that they continue
 	return func(f *vol.Finding) int {
 		offered := f.Offered()
+		wanted = wanted || named(offered, rejoinName) >= 0
 		if f.Slug == orphanSlug && o.orphans != "" {
 			return named(offered, o.orphans)
 		}
@@ -238,13 +247,19 @@ func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 			return -1 // it is legal, and none of our business
 		case o.mode == modeAll:
 			return 0
+		case f.Slug == orphanSlug && wanted:
+			return -1 // as a file of their own they would be lost to it
 		}
 		return lossless(offered)
 	}
 }
 
-// orphanSlug is the problem that --orphans is about, in every catalogue.
-const orphanSlug = "lost-chains"
+// orphanSlug is the problem that --orphans is about, in every catalogue, rejoinName the
+// repair that gives a file lost clusters which continue it.
+const (
+	orphanSlug = "lost-chains"
+	rejoinName = "rejoin"
+)
 
 // replaySlug and replayBadSlug are the problems that --discard-log is about.
 const (

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -55,6 +57,7 @@ type findingDoc struct {
 
 	severity vol.Severity
 	mendable bool // a repair could be carried out
+	wanted   bool // lost clusters that continue a file, which a repair can give them to
 }
 
 type locationDoc struct {
@@ -127,8 +130,24 @@ func newVolumeDoc(r region, res *vol.Result, o *checkOptions) *volumeDoc {
 		}
 		v.Findings = append(v.Findings, f)
 	}
+	v.want()
 	v.judge()
 	return v
+}
+
+// want marks lost clusters where a file is left that they may be given to.
+func (v *volumeDoc) want() {
+	wanted := slices.ContainsFunc(v.Findings, func(f findingDoc) bool {
+		return f.Repaired == "" && slices.ContainsFunc(f.Repairs, func(r repairDoc) bool { return r.Name == rejoinName })
+	})
+	for i := range v.Findings {
+		v.Findings[i].wanted = wanted && v.Findings[i].Slug == orphanSlug
+	}
+}
+
+// safe reports whether -p repairs f.
+func (f *findingDoc) safe() bool {
+	return !f.wanted && slices.ContainsFunc(f.Repairs, func(r repairDoc) bool { return r.Loss == vol.LossNone.String() })
 }
 
 // lastOutcomes leaves of findings that were met in several rounds the last, in

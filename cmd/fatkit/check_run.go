@@ -139,7 +139,7 @@ func (r *checkRun) volume(ctx context.Context, rg region) (*volumeDoc, error) {
 func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 	m := r.a.newMeter("checking")
 	defer m.finish()
-	o := vol.CheckOptions{Workers: r.workers, NoReplay: r.o.noReplay, DiscardLog: r.o.discard}
+	o := vol.CheckOptions{Workers: r.workers, NoReplay: r.o.noReplay, DiscardLog: r.o.discard, ReadOptions: r.o.read}
 	sink := &checkSink{meter: m, fd: r.o.progress, image: rg.name(r.im.arg)}
 	if r.txn == nil || rg.hold != "" {
 		d, err := rg.volume(r.im.file)

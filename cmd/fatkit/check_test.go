@@ -287,12 +287,14 @@ func TestManyAlike(t *testing.T) {
 func TestPrintable(t *testing.T) {
 	for in, want := range map[string]string{
 		"DCIM/a b.MP4": "DCIM/a b.MP4", "café 日本": "café 日本", "a\x1b[31mb": `a\x1b[31mb`, "a\nb": `a\nb`, "\xff": `\xff`, "": "",
+		"\ufffd \"q\"": "\ufffd \"q\"", "\u202e\"q\\": `\u202e"q\\`, "\u0085": `\u0085`,
 	} {
 		if got := printable(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[string]string{"card.img:2": "card.img:2", "my card.img": "'my card.img'", "it's": `'it'\''s'`, "": "''"} {
+	for in, want := range map[string]string{"card.img:2": "card.img:2", "my card.img": "'my card.img'", "it's": `'it'\''s'`, "": "''",
+		"-p": "./-p", "-a b": "'./-a b'", "a\x1b[31m'b": `$'a\x1b[31m\'b'`, "\xff": `$'\xff'`} {
 		if got := shellWord(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}

@@ -90,7 +90,7 @@ func (r *toolRun) fail(image string, err error) int {
 	if image != "" && !strings.Contains(text, image) {
 		text = printable(image) + ": " + text
 	}
-	r.a.tell("%s: %s\n", r.name, text)
+	r.a.tell("%s: %s\n", r.name, printable(text))
 	return code
 }
 
@@ -98,23 +98,21 @@ func (r *toolRun) fail(image string, err error) int {
 // other arguments, be combined, have their value attached, and be shortened.
 func (r *toolRun) parse(args []string) error {
 	options := r.tool.options()
-	known := flagSet{}
-	for _, o := range options {
-		for _, n := range strings.Fields(o.names) {
-			known[strings.TrimLeft(n, "-")] = o.arg != "" && !strings.HasPrefix(o.arg, "[")
-		}
-	}
-	p := split(completed(args, options), known, false)
+	p := split(args, knownOptions(options, args), false)
 	r.rest = p.rest
 	for i := 0; i < len(p.flags) && !r.info; i++ {
 		name, value, attached := strings.Cut(p.flags[i], "=")
+		if !strings.HasPrefix(name, "--") && attached {
+			value = "=" + value // of a short one all that follows is the value
+		}
+		name = completed(name, options)
 		o := findOption(options, name)
 		if o == nil {
 			return usagef("there is no option %q; see %s --help", p.flags[i], r.name)
 		}
-		takes := known[strings.TrimLeft(name, "-")]
+		takes := o.takes()
 		switch {
-		case attached && o.arg == "":
+		case attached && (o.arg == "" || !takes && strings.HasPrefix(value, "=")):
 			return usagef("%s takes no value", name)
 		case takes && !attached && i+1 == len(p.flags):
 			return usagef("%s wants %s", name, o.arg)
@@ -132,33 +130,43 @@ func (r *toolRun) parse(args []string) error {
 	return nil
 }
 
-// completed is args with long options in full where the beginning of one was given.
-func completed(args []string, options []toolOption) []string {
-	out := slices.Clone(args)
-	for i, arg := range args {
-		if arg == "--" {
-			break
+// takes reports whether the next argument is the value of o, unless it is attached.
+func (o *toolOption) takes() bool { return o.arg != "" && !strings.HasPrefix(o.arg, "[") }
+
+// knownOptions are the names of options, and what stands for one in args.
+func knownOptions(options []toolOption, args []string) flagSet {
+	known := flagSet{}
+	for _, o := range options {
+		for _, n := range strings.Fields(o.names) {
+			known[strings.TrimLeft(n, "-")] = o.takes()
 		}
-		begin, value, attached := strings.Cut(arg, "=")
-		if !strings.HasPrefix(begin, "--") || findOption(options, begin) != nil {
-			continue
+	}
+	for _, arg := range args {
+		if o := findOption(options, completed(arg, options)); o != nil && strings.HasPrefix(arg, "--") {
+			known[strings.TrimLeft(arg, "-")] = o.takes()
 		}
-		var fits []string
-		for _, o := range options {
-			for _, n := range strings.Fields(o.names) {
-				if strings.HasPrefix(n, begin) {
-					fits = append(fits, n)
-				}
-			}
-		}
-		if len(fits) == 1 {
-			out[i] = fits[0]
-			if attached {
-				out[i] += "=" + value
+	}
+	return known
+}
+
+// completed is the long option of which name is the beginning, or name itself
+// where that is none or several.
+func completed(name string, options []toolOption) string {
+	if !strings.HasPrefix(name, "--") || name == "--" || findOption(options, name) != nil {
+		return name
+	}
+	var fits []string
+	for _, o := range options {
+		for _, n := range strings.Fields(o.names) {
+			if strings.HasPrefix(n, name) {
+				fits = append(fits, n)
 			}
 		}
 	}
-	return out
+	if len(fits) == 1 {
+		return fits[0]
+	}
+	return name
 }
 
 func findOption(options []toolOption, name string) *toolOption {

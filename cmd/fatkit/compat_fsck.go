@@ -18,6 +18,7 @@ type fsckRun struct {
 	auto    bool // F2FS: -a, -p
 	level   bool // F2FS: -p may be followed by a level
 	salvage bool // make files of lost clusters
+	read    vol.ReadOptions
 }
 
 // mode is an option that says what to repair. The last one given counts where
@@ -46,7 +47,7 @@ func runFsck(ctx context.Context, r *toolRun, report toolReporter) error {
 	if !f.set && r.a.terminal(r.a.in) {
 		f.mode = modeAsk
 	}
-	o := &checkOptions{mode: f.mode, failOn: vol.SevError}
+	o := &checkOptions{mode: f.mode, failOn: vol.SevError, read: f.read}
 	if f.salvage && f.mode != modeReport {
 		o.orphans = "rescue"
 	}
@@ -165,7 +166,10 @@ func fsckFATOptions() []toolOption {
 		{"-v", "", "print more", func(r *toolRun, _ string) error { r.a.verbose = true; return nil }},
 		noop("-V", "", "check again after repairs, as is done in any case"),
 		{"--variant", "TYPE", "standard", standardVariant()},
-		{"-c", "N", "code page of short names: 437", only("-c", "437")},
+		{"-c", "N", "code page of short names", func(r *toolRun, v string) (err error) {
+			r.fsck.read.Codepage, err = r.a.codepage("-c", v)
+			return err
+		}},
 		refused("-A", "", "the variant of Atari"),
 		refused("-b", "", "a check of the boot sector alone"),
 		refused("-d", "PATH", "dropping a file"),

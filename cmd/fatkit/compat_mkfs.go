@@ -182,7 +182,7 @@ func mkfsFATOptions() []toolOption {
 			return nil
 		})},
 		{"-n", "LABEL", "volume label", opt(func(m *mkfsRun, v string) error { m.opts.Label = v; return nil })},
-		{"-i", "ID", "volume serial, 8 hexadecimal digits", opt(func(m *mkfsRun, v string) error { m.opts.ID = v; return nil })},
+		{"-i", "ID", "volume serial, 8 hexadecimal digits", filled("-i", func(m *mkfsRun) *string { return &m.opts.ID })},
 		{"-s", "COUNT", "sectors to a cluster", opt(func(m *mkfsRun, v string) (err error) { m.cluster, err = number("-s", v, 1, 128); return })},
 		{"-S", "BYTES", "sector size", opt(func(m *mkfsRun, v string) (err error) { m.opts.SectorSize, err = number("-S", v, 512, 32768); return })},
 		{"-f", "COUNT", "number of FATs", opt(func(m *mkfsRun, v string) (err error) { m.opts.Fats, err = counted("-f", v, 4); return })},
@@ -225,9 +225,25 @@ func mkfsFATOptions() []toolOption {
 	}, infoOptions("", "--help")...)
 }
 
-// number is the value of an option, in these bounds.
+// filled takes a value that must not be empty: where a script's variable was not
+// set, a random one is not meant.
+func filled(option string, to func(*mkfsRun) *string) func(*toolRun, string) error {
+	return func(r *toolRun, v string) error {
+		if v == "" {
+			return usagef("%s wants a value", option)
+		}
+		*to(&r.mkfs) = v
+		return nil
+	}
+}
+
+// number is the value of an option, in these bounds. As for strtol(3) it may be
+// decimal, octal from 0 on or hexadecimal from 0x on, and nothing else.
 func number(option, v string, least, most int64) (int64, error) {
 	n, err := strconv.ParseInt(v, 0, 64)
+	if prefix := strings.ToLower(v); strings.Contains(v, "_") || strings.HasPrefix(prefix, "0b") || strings.HasPrefix(prefix, "0o") {
+		err = strconv.ErrSyntax // Go's own
+	}
 	if err != nil || n < least || n > most {
 		return 0, usagef("%s %q: it is a number from %d to %d", option, v, least, most)
 	}

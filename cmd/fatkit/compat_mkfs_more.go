@@ -37,7 +37,7 @@ func mkfsExFATOptions() []toolOption {
 	}
 	return append([]toolOption{
 		{"-L -n --volume-label", "LABEL", "volume label", func(r *toolRun, v string) error { r.mkfs.opts.Label = v; return nil }},
-		{"-U --volume-guid", "GUID", "volume GUID", func(r *toolRun, v string) error { r.mkfs.opts.VolumeGUID = v; return nil }},
+		{"-U --volume-guid", "GUID", "volume GUID", filled("-U", func(m *mkfsRun) *string { return &m.opts.VolumeGUID })},
 		{"-c --cluster-size", "SIZE", "size of a cluster", sized("-c", func(m *mkfsRun) *int64 { return &m.opts.ClusterSize })},
 		{"-b --boundary-align", "SIZE", "put FAT and clusters on a multiple of this", sized("-b", func(m *mkfsRun) *int64 { return &m.opts.Align })},
 		{"-s --sector-size", "SIZE", "size of a sector", sized("-s", func(m *mkfsRun) *int64 { return &m.opts.SectorSize })},
@@ -102,7 +102,7 @@ func distinct(list []string) []string {
 func mkfsF2FSOptions() []toolOption {
 	return append([]toolOption{
 		{"-l", "LABEL", "volume label", func(r *toolRun, v string) error { r.mkfs.opts.Label = v; return nil }},
-		{"-U", "UUID", "volume UUID", func(r *toolRun, v string) error { r.mkfs.opts.ID = v; return nil }},
+		{"-U", "UUID", "volume UUID", filled("-U", func(m *mkfsRun) *string { return &m.opts.ID })},
 		{"-f", "", "write over what is recognised there", func(r *toolRun, _ string) error { r.mkfs.force = true; return nil }},
 		{"-g", "NAME", "defaults for android; what is no name is taken for none", android},
 		{"-O", "FEATURES", "features, with commas between; more than once", func(r *toolRun, v string) error {

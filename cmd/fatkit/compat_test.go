@@ -205,6 +205,49 @@ func TestCompatResult(t *testing.T) {
 	}
 }
 
+// TestCompatValues: a value is what getopt_long(3) and strtol(3) make of it, and an
+// empty one is none.
+func TestCompatValues(t *testing.T) {
+	for line, want := range map[string]string{ // "" where it is refused
+		"mkfs.fat -n --inv":                              `"--INV"`,
+		"mkfs.fat -n --":                                 `"--"`,
+		"mkfs.fat -vnab":                                 `"AB"`,
+		"mkfs.fat --inv -n ab":                           `"AB" 1234-ABCD`,
+		"mkfs.fat --off 8 -n ab":                         `"AB"`,
+		"mkfs.fat -s 010 -n ab":                          "clusters of 4.0 KiB",
+		"mkfs.fat -s 0x8 -n ab":                          "clusters of 4.0 KiB",
+		"mkfs.fat -s 0b1000":                             "",
+		"mkfs.fat -s 0o10":                               "",
+		"mkfs.fat -s 1_6":                                "",
+		"mkfs.fat -F=16":                                 "",
+		"mkfs.fat -n=x":                                  "",
+		"mkfs.fat -v=1":                                  "",
+		"mkfs.fat --mbr=":                                "",
+		"mkfs.fat -i EMPTY":                              "",
+		"mkfs.exfat -U EMPTY":                            "",
+		"mkfs.exfat --volume-g=":                         "",
+		"mkfs.f2fs -U EMPTY":                             "",
+		"mkfs.f2fs -l --he":                              `"--he"`,
+		"fatkit format -t exfat --uuid EMPTY":            "",
+		"fatkit format -t fat16 --partition-label EMPTY": "",
+		"fatkit check --partition-label EMPTY":           "",
+		"fsck.f2fs -p=2":                                 "",
+	} {
+		image := compatTarget(t, "blank")
+		args := strings.Fields(line)
+		for i := range args {
+			args[i] = strings.Replace(args[i], "EMPTY", "", 1)
+		}
+		out, code := runNamed(t, append(args, image)...)
+		switch {
+		case want == "" && code != 1 && code != exitUsage:
+			t.Errorf("%s: exit %d\n%s", line, code, out)
+		case want != "" && (code != exitOK || !strings.Contains(out, want)):
+			t.Errorf("%s: exit %d, want %s\n%s", line, code, want, out)
+		}
+	}
+}
+
 // Two runs of mkfs.fat --invariant, and of mkfs.f2fs with all that it takes, give
 // the same bytes; one with a serial of its own has that.
 func TestCompatInvariant(t *testing.T) {
@@ -357,5 +400,22 @@ func TestCompatLibblockdev(t *testing.T) {
 	}
 	if !regexp.MustCompile(`^` + strings.Join(want, `\n`) + `$`).MatchString(out.String()) {
 		t.Errorf("libblockdev says\n%s%s", out.String(), errw.String())
+	}
+}
+
+// fsck.fat -c: what is a backslash in one code page is half of a letter in another.
+func TestCompatCodepage(t *testing.T) {
+	image, dir := filepath.Join(t.TempDir(), "a.img"), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "表.TXT"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := runNamed(t, "fatkit", "format", "-t", "fat16", "-s", "16M", "--codepage", "932", "-d", dir, image); code != exitOK {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	for page, want := range map[string]int{"932": exitOK, "850": exitCorrected, "999": exitUsage} {
+		out, code := runNamed(t, "fsck.fat", "-n", "-c", page, image)
+		if code != want || strings.Contains(out, "FAT-0411") != (want == exitCorrected) {
+			t.Errorf("-c %s: exit %d, want %d\n%s", page, code, want, out)
+		}
 	}
 }

@@ -118,6 +118,8 @@ func (a *app) choices(flag string) []string {
 		return []string{"utf8", "utf8:strict"}
 	case "links":
 		return []string{"follow", "skip", "error"}
+	case "codepage":
+		return a.codepages()
 	case "table":
 		return []string{"none", "mbr", "gpt"}
 	}

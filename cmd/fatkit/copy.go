@@ -39,7 +39,7 @@ func (a *app) copyCommand() *cli.Command {
 		}, inFlagList()...), append([]cli.Flag{
 			toggle("go on although the volume asks for a check", "force", "f"),
 			toggle("say what would be done, write nothing", "dry-run"),
-		}, undoFlagList()...)...),
+		}, append(readFlags(), undoFlagList()...)...)...),
 		Action: a.copy,
 	}
 }
@@ -69,7 +69,7 @@ func (a *app) copy(c *cli.Context) error {
 		return usagef("from one image into another is two copies: out of %s first", args[from])
 	case inside:
 		r.image = image
-		return about(image, r.into(c.Context, args[:last], path))
+		return about(image, r.into(c, args[:last], path))
 	case from < 0:
 		return usagef("none of these is in an image: a place in an image is written IMAGE::PATH")
 	}
@@ -91,9 +91,12 @@ func (r *copyRun) outside(c *cli.Context) error {
 }
 
 // inside refuses options that are for the other direction.
-func (r *copyRun) inside() error {
-	if r.sparse {
+func (r *copyRun) inside(c *cli.Context) error {
+	switch {
+	case r.sparse:
 		return usagef("--sparse is for copying out of an image: holes of files that go in stay holes where the file system has them")
+	case c.IsSet("max-size"):
+		return usagef("--max-size is for copying out of an image: nothing can be changed in one that is compressed")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -22,6 +23,7 @@ type hostSink struct {
 	holds  vol.Holds // what the files that are written have
 	dirs   []timedDir
 	keep   []fs.FileInfo // files that are not written over: the images themselves
+	temps  uint64        // temporary files that were made
 }
 
 func (s *hostSink) from(h vol.Holds) { s.holds = h }
@@ -59,7 +61,7 @@ func (s *hostSink) dir(name string, n *vol.Node) error {
 	return err
 }
 
-// tempSuffix is what a file has behind its name until it is complete.
+// tempSuffix is in the name of a file until it is complete.
 const tempSuffix = ".fatkit-new"
 
 // file writes beside the file that it is to be, and renames: an error leaves
@@ -69,8 +71,7 @@ func (s *hostSink) file(ctx context.Context, name string, n *vol.Node, in io.Rea
 	if err := s.mayReplace(name); err != nil || s.dryRun {
 		return err
 	}
-	temp := name + tempSuffix
-	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, temp, err := s.temp(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -85,6 +86,21 @@ func (s *hostSink) file(ctx context.Context, name string, n *vol.Node, in io.Rea
 		return errors.Join(err, s.root.Remove(temp))
 	}
 	return nil
+}
+
+// temp makes a file in dir that is called as nothing else there: a run that was
+// killed may have left some. Its name does not hang on the one that it is to get,
+// which may be as long as names can be.
+func (s *hostSink) temp(dir string) (*os.File, string, error) {
+	const tries = 1 << 16
+	for last := s.temps + tries; ; {
+		s.temps++
+		name := filepath.Join(dir, fmt.Sprintf("%s-%d", tempSuffix, s.temps))
+		f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) || s.temps >= last {
+			return f, name, err
+		}
+	}
 }
 
 // mayReplace refuses to put a file in the place of an image that is being read,
@@ -105,14 +121,39 @@ func (s *hostSink) mayReplace(name string) error {
 
 // fill writes the contents. Holes of the image stay holes.
 func (s *hostSink) fill(ctx context.Context, f *os.File, n *vol.Node, in io.ReaderAt, ms []vol.Mapping) error {
-	var w io.Writer = f
+	var err error
 	if s.sparse || holes(n, ms) {
-		w = dev.NewSparseWriter(f)
+		err = pumpSparse(ctx, f, in, n.Size)
+	} else {
+		err = pump(ctx, f, in, n.Size)
 	}
-	if err := pump(ctx, w, in, n.Size); err != nil {
+	if err != nil {
 		return err
 	}
 	return f.Truncate(n.Size)
+}
+
+// pumpSparse is pump into a file without anything in it: what is zeros is left out,
+// and what in knows as a hole is not even read, as a file of a few bytes may have
+// a size of terabytes.
+func pumpSparse(ctx context.Context, f io.WriterAt, in io.ReaderAt, size int64) error {
+	w := dev.NewSparseWriter(f)
+	known, ok := in.(interface{ NextData(pos int64) dev.Range })
+	if !ok {
+		return pump(ctx, w, in, size)
+	}
+	for at := int64(0); at < size; {
+		data := known.NextData(at).Intersect(dev.Range{Len: size})
+		if data.Empty() {
+			return nil
+		}
+		w.Skip(data.Off - at)
+		if err := pumpRange(ctx, w, in, data); err != nil {
+			return err
+		}
+		at = data.End()
+	}
+	return nil
 }
 
 // holes tells whether a file has parts that no data was written for.
@@ -135,7 +176,7 @@ func (s *hostSink) other(name string, n *vol.Node) error {
 		if err := s.root.Symlink(n.Link, name); err != nil {
 			return err
 		}
-		return s.owner(name, n)
+		return errors.Join(s.owner(name, n), s.setXattrs(name, n), s.times(name, n))
 	}
 	if err := s.special(name, n); err != nil {
 		return err
@@ -168,12 +209,17 @@ func (s *hostSink) attributes(name string, n *vol.Node) error {
 	if !s.holds.Modes {
 		mode = defaultMode(n)
 	}
-	if err := s.root.Chmod(name, mode); err != nil {
-		return err
-	}
 	if err := s.setXattrs(name, n); err != nil {
 		return err
 	}
+	if err := s.root.Chmod(name, mode); err != nil {
+		return err
+	}
+	return s.times(name, n)
+}
+
+// times sets the times of a file, as far as the image has any.
+func (s *hostSink) times(name string, n *vol.Node) error {
 	if n.Modified.IsZero() {
 		return nil
 	}
@@ -181,7 +227,7 @@ func (s *hostSink) attributes(name string, n *vol.Node) error {
 	if accessed.IsZero() {
 		accessed = n.Modified
 	}
-	return s.root.Chtimes(name, accessed, n.Modified)
+	return s.setTimes(name, n.Kind, accessed, n.Modified)
 }
 
 // defaultMode is for files of a format that knows none but read-only.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/source"
@@ -37,14 +38,14 @@ type renamedDoc struct {
 func unixTime(seconds int64) time.Time { return time.Unix(seconds, 0).UTC() }
 
 // into copies files of the host into the image, as one change.
-func (r *copyRun) into(ctx context.Context, sources []string, dest string) error {
-	start := time.Now()
-	if err := r.inside(); err != nil {
+func (r *copyRun) into(c *cli.Context, sources []string, dest string) error {
+	start, ctx := time.Now(), c.Context
+	if err := r.inside(c); err != nil {
 		return err
 	}
 	var doc *copyDoc
-	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.in.read}, r.dryRun}
-	stats, err := r.a.change(ctx, c, func(s *staging) (err error) {
+	change := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.in.read}, r.dryRun}
+	stats, err := r.a.change(ctx, change, func(s *staging) (err error) {
 		l, err := r.gather(ctx, s.target, sources, dest)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -15,3 +16,12 @@ func (s *hostSink) special(name string, n *vol.Node) error {
 
 // setXattrs has nothing to set: what these attributes mean is Linux' own.
 func (s *hostSink) setXattrs(string, *vol.Node) error { return nil }
+
+// setTimes sets the times of a file. A symbolic link keeps those that it has: what
+// sets them here follows it.
+func (s *hostSink) setTimes(name string, k vol.Kind, accessed, modified time.Time) error {
+	if k == vol.KindSymlink {
+		return nil
+	}
+	return s.root.Chtimes(name, accessed, modified)
+}

@@ -168,6 +168,9 @@ func readFlags() []cli.Flag {
 // readImageFlags reads both, where the command has them.
 func (a *app) readImageFlags(c *cli.Context) (err error) {
 	a.partName = ""
+	if c.IsSet("partition-label") && c.String("partition-label") == "" { // a variable that was not set: the whole disk is not meant
+		return usagef("--partition-label wants a name; a partition without one is named by its number")
+	}
 	if c.Command.Name != "format" { // where it may be the name of a new one
 		a.partName = c.String("partition-label")
 	}

@@ -39,6 +39,17 @@ func mainSections() []manSection {
 A file whose name really is card.img:2 wins. Of a whole disk check, mount-scan and info handle every partition; the other commands use the one volume of a known type, and stop if there are several.
 
 A block device that is mounted or held, and an image that backs a loop device, are refused for writing. So is an image that another fatkit is writing.`},
+		{"CODE PAGES", `On FAT every file has a short name, in a code page that is written nowhere. --codepage, where a command has it, says which one it is; Windows and DOS take that of their language:
+
+  437 850 858 1252      Western Europe      852 1250       Central Europe
+  860 863 865 861       Portuguese, French of Canada, Nordic, Icelandic
+  737 869 1253          Greek               857 1254       Turkish
+  855 866 1251          Cyrillic            775 1257       Baltic
+  862 1255              Hebrew              864 1256       Arabic
+  874 1258              Thai, Vietnamese    932            Japanese
+  936 950               Chinese             949            Korean
+
+Short names are read in 437 where none is named, and those that are written have ASCII alone; other letters are in long names, which are Unicode and need no code page. With --codepage letters of the page are in short names, too, and a name in capitals has no long one. Labels are in 437 in any case.`},
 		{"SIZES", `512, 64K, 1.5G and 2T are powers of two, 10MB is a power of ten.`},
 		{"JSON", `With --json, which every command but cat has, one JSON document goes to standard output, for several images one a line; copy out of an image, and map where it draws to a file, print one for errors alone. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too:
 
@@ -144,7 +155,7 @@ func formatWords() commandWords {
 	return commandWords{
 		description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
 
-Features of F2FS are encrypt, extra_attr, project_quota, inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
+Features of F2FS are encrypt, extra_attr, project_quota (or prjquota), inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said.
 
 With --table the image is a disk of one partition, which begins and ends at a multiple of 1 MiB. The table counts in the sectors of the device; an image file has none of its own, so there --sector-size says which disk it is of. Its ids follow SOURCE_DATE_EPOCH as all others do.
 

@@ -43,7 +43,7 @@ func editFlagList() []cli.Flag {
 		toggle("go on although the volume asks for a check", "force", "f"),
 		toggle("say what would be done, write nothing", "dry-run"),
 		codepageFlag(),
-	}, undoFlagList()...)
+	}, append(imageFlags(), undoFlagList()...)...)
 }
 
 func (a *app) rmCommand() *cli.Command {
@@ -76,7 +76,7 @@ func (a *app) newEdit(c *cli.Context) (*edit, error) {
 	if e.undo, err = readUndoFlags(c); err != nil {
 		return nil, err
 	}
-	e.read, err = readOptions(c)
+	e.read, err = a.readOptions(c)
 	return e, err
 }
 
@@ -129,7 +129,7 @@ func (a *app) mkdir(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	req := &vol.PutRequest{Parents: c.Bool("parents"), New: !c.Bool("parents")}
+	req := &vol.PutRequest{Parents: c.Bool("parents"), New: !c.Bool("parents"), Inherit: true}
 	named := make(map[string]bool, len(e.paths))
 	for _, p := range e.paths {
 		entry := vol.Entry{Path: strings.Trim(path.Clean("/"+strings.TrimPrefix(p, "::")), "/"), Same: -1}

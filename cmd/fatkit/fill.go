@@ -162,6 +162,22 @@ func (l *filling) bytes() (n int64) {
 	return n
 }
 
+// data are the bytes of the contents that are no holes.
+func (l *filling) data() (n int64) {
+	for i := range l.entries {
+		switch e := &l.entries[i]; {
+		case e.Kind != vol.KindFile || e.Same >= 0:
+		case e.Data == nil:
+			n += e.Size
+		default:
+			for _, r := range e.Data {
+				n += r.Len
+			}
+		}
+	}
+	return n
+}
+
 // put stages entries on a volume, and copies their contents to raw; nil writes
 // nothing.
 func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req *vol.PutRequest, image string) (*vol.PutResult, error) {
@@ -182,7 +198,7 @@ func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req 
 	}
 	m := l.a.newMeter("copying")
 	defer m.clear()
-	total, done := l.bytes(), int64(0)
+	total, done := l.data(), int64(0)
 	err = vol.Pour(ctx, d, raw, req, res, func(n int64) {
 		done += n
 		m.update(done, total)

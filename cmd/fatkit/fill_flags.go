@@ -37,7 +37,7 @@ func inFlagNames() []string {
 
 func (a *app) readInFlags(c *cli.Context) (f inFlags, err error) {
 	f.rename = c.Bool("rename")
-	if f.read, err = readOptions(c); err != nil {
+	if f.read, err = a.readOptions(c); err != nil {
 		return f, err
 	}
 	if c.IsSet("links") {

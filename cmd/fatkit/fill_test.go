@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -166,6 +167,31 @@ func TestFragments(t *testing.T) {
 	} {
 		if got := fragments(ms); got != want {
 			t.Errorf("%v are %d fragments, want %d", ms, got, want)
+		}
+	}
+}
+
+// A directory that is made has the group of the one that it is in, and hands it on,
+// if that does so; and a copy is as its source.
+func TestMkdirInherits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFiles(t, map[string]string{"src/f": "x", "d/e/f": "x"})
+	realRun(t, "format", "-t", "f2fs", "-s", "64M", "-d", "src", "--owner", "7:8", "v.img").want(t, 0)
+	if err := os.Chmod("d", os.ModeSetgid|0o750); err != nil {
+		t.Fatal(err)
+	}
+	if fi, err := os.Stat("d"); err != nil || fi.Mode()&os.ModeSetgid == 0 {
+		needs.Lacks(t, "directories that hand on their group")
+	}
+	realRun(t, "copy", "-r", "--owner", "7:8", "d", "v.img::/").want(t, 0)
+	realRun(t, "mkdir", "v.img", "d/one", "f-dir").want(t, 0)
+	realRun(t, "mkdir", "-p", "v.img", "d/two/three").want(t, 0)
+	o := realRun(t, "ls", "-lR", "v.img")
+	o.want(t, 0)
+	for _, want := range []string{`drwxr-sr-x .* 0 +8 .*/d/one/`, `drwxr-sr-x .* 0 +8 .*/d/two/`, `drwxr-sr-x .* 0 +8 .*/d/two/three/`,
+		`drwxr-xr-x .* 0 +0 .*/f-dir/`, `drwxr-xr-x .* 7 +8 .*/d/e/`} {
+		if !regexp.MustCompile(want).MatchString(o.out) {
+			t.Errorf("%s is not there:\n%s", want, o.out)
 		}
 	}
 }

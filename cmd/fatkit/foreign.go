@@ -27,9 +27,6 @@ func magics() []magic {
 	return []magic{
 		{foreign{"luks", "a LUKS volume"}, 0, "LUKS\xba\xbe"},
 		{foreign{"refs", "a ReFS file system"}, 3, "ReFS\x00\x00\x00\x00"},
-		{foreign{"gzip", "a file compressed with gzip"}, 0, packed.MagicGzip},
-		{foreign{"zstd", "a file compressed with zstd"}, 0, packed.MagicZstd},
-		{foreign{"xz", "a file compressed with xz"}, 0, packed.MagicXZ},
 		{foreign{"qcow2", "a QEMU disk image (qcow2), which qemu-img convert -O raw unpacks"}, 0, "QFI\xfb"},
 		{foreign{"vmdk", "a VMware disk image, which qemu-img convert -O raw unpacks"}, 0, "KDMV"},
 		{foreign{"vhdx", "a Hyper-V disk image, which qemu-img convert -O raw unpacks"}, 0, "vhdxfile"},
@@ -75,6 +72,9 @@ func recognise(d dev.Device) foreign {
 	}
 	if ext := recogniseExt(b); ext.kind != "" {
 		return ext
+	}
+	if kind := packed.Kind(b); kind != "" {
+		return foreign{kind, "a file compressed with " + kind}
 	}
 	for _, m := range magics() {
 		if int64(len(b)) > m.off && bytes.HasPrefix(b[m.off:], []byte(m.mark)) {

@@ -162,6 +162,9 @@ func (r *formatRun) readOptions(c *cli.Context) error {
 	if c.IsSet("id") && o.ID == "" {
 		return usagef("--id wants a serial or UUID")
 	}
+	if c.IsSet("uuid") && c.String("uuid") == "" {
+		return usagef("--uuid wants a GUID")
+	}
 	o.Features, o.VolumeGUID = c.String("features"), c.String("uuid")
 	for name, to := range map[string]*int64{"cluster-size": &o.ClusterSize, "sector-size": &o.SectorSize, "align": &o.Align} {
 		n, err := size(c, name)

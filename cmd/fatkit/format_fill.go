@@ -127,7 +127,11 @@ func (r *formatRun) autoSize() (int64, error) {
 		why = fmt.Errorf("it needs %d clusters of %d bytes, and %d bytes have %d", n+slack, p.ClusterSize, size, p.FreeClusters)
 		return false
 	}
-	least := vol.RoundUp(r.content.bytes()+r.fill.slack, autoStep)
+	content := r.content.bytes()
+	if r.drv.Holds.Holes {
+		content = r.content.data()
+	}
+	least := vol.RoundUp(content+r.fill.slack, autoStep)
 	most := max(least, 64<<10)
 	for ; !holds(most); most *= 2 {
 		if most > autoMost || r.ctx.Err() != nil {

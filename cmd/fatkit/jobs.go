@@ -2,7 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
+	"io/fs"
+	"os"
 	"sync"
 )
 
@@ -108,11 +111,19 @@ func (a *app) replay(sub *app, t *transcript) {
 // share is how many of n workers each of jobs that run at once gets.
 func share(n, jobs int) int { return max(1, n/max(1, min(n, jobs))) }
 
-// eachImage calls work for each of the images, up to a.workers at once, each with
-// an app of its own, and take with the results in order. It ends when the run is
-// cancelled, as far as take says so.
-func eachImage[T any](a *app, images []string, limit int, work func(a *app, image string) T, take func(image string, v T) bool) {
-	if limit = min(limit, len(images)); limit > 1 && a.board == nil {
+// imageJobs are images to work on.
+type imageJobs struct {
+	images []string
+	limit  int  // how many at once
+	apart  bool // those on the same file one after the other, in order: each is written to
+}
+
+// eachImage calls work for each of the images, as many at once as jobs allows, each
+// with an app of its own, and take with the results in order. It ends when the run is
+// cancelled: what was not come to then is told of, and shows in the exit code.
+func eachImage[T any](ctx context.Context, a *app, jobs imageJobs, work func(a *app, image string) T, take func(image string, v T)) {
+	images, limit := jobs.images, min(jobs.limit, len(jobs.images))
+	if limit > 1 && a.board == nil {
 		a.board = a.newMeter(a.command + " of " + plural(uint64(len(images)), "image", "images"))
 		a.board.parts = len(images)
 		defer func() {
@@ -126,17 +137,71 @@ func eachImage[T any](a *app, images []string, limit int, work func(a *app, imag
 		t   *transcript
 	}
 	base := *a // a itself changes while results are taken
+	var turn queue
+	if jobs.apart && limit > 1 {
+		turn = a.queue(images)
+	}
+	taken := 0
 	inOrder(len(images), limit, func(i int) result {
 		if limit <= 1 {
 			return result{v: work(a, images[i])}
 		}
 		sub, t := base.fork()
+		defer turn.wait(i)()
 		return result{work(sub, images[i]), sub, t}
 	}, func(i int, r result) bool {
+		taken++
 		if r.sub != nil {
 			a.board.clear()
 			a.replay(r.sub, r.t)
 		}
-		return take(images[i], r.v)
+		take(images[i], r.v)
+		return !cancelled(ctx)
 	})
+	if left := len(images) - taken; left > 0 {
+		a.code |= exitCancelled
+		a.note("cancelled: %s not looked at", plural(uint64(left), "image was", "images were"))
+	}
+}
+
+// queue makes works on the same file wait for each other. The zero value lets all
+// pass.
+type queue struct {
+	before []int // whom each waits for; -1: nobody
+	done   []chan struct{}
+}
+
+// queue is one for images: each waits for the one before it that is in the same file,
+// by whatever name.
+func (a *app) queue(images []string) queue {
+	q := queue{make([]int, len(images)), make([]chan struct{}, len(images))}
+	files := make([]fs.FileInfo, len(images))
+	for i, image := range images {
+		q.before[i], q.done[i] = -1, make(chan struct{})
+		p, err := a.place(image)
+		if err != nil {
+			continue
+		}
+		if files[i], err = os.Stat(p.path); err != nil {
+			continue
+		}
+		for j := i - 1; j >= 0 && q.before[i] < 0; j-- {
+			if files[j] != nil && os.SameFile(files[i], files[j]) {
+				q.before[i] = j
+			}
+		}
+	}
+	return q
+}
+
+// wait waits for the turn of i, and returns what ends it. As works begin in order,
+// whoever is waited for has begun.
+func (q queue) wait(i int) (end func()) {
+	if q.done == nil {
+		return func() {}
+	}
+	if j := q.before[i]; j >= 0 {
+		<-q.done[j]
+	}
+	return func() { close(q.done[i]) }
 }

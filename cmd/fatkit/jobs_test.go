@@ -2,12 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // Results are taken in order, whatever takes how long, and no more work is done at
@@ -84,6 +89,53 @@ func TestManyImages(t *testing.T) {
 	repaired.want(t, exitLeft|exitFailed, "would be repaired")
 	if last := one.out[strings.LastIndex(strings.TrimSpace(one.out), "\n")+1:]; !strings.Contains(last, "46 images, 40 volumes: ") {
 		t.Errorf("the last line is %q", last)
+	}
+}
+
+// Images on the same file are repaired one after the other, by whatever names, and
+// the first one finds what there is to repair.
+func TestSameImageTwice(t *testing.T) {
+	f := twoPartitions(t, fakeVolumeBytes(pSafe), fakeVolumeBytes(pSafe, pWarning))
+	link := f.image + ".link"
+	if err := os.Link(f.image, link); err != nil {
+		needs.Lacks(t, "hard links: %v", err)
+	}
+	for range 5 {
+		before := f.read()
+		got := f.run("check", "-p", "-j", "8", "IMAGE:1", link, "IMAGE", "IMAGE:2", "IMAGE:1")
+		got.want(t, exitCorrected, "card.img.link:2: error   FAKE-0002", "5 images, 9 volumes: 5 clean, 2 repaired, 2 skipped; 3 repaired\n")
+		if strings.Contains(got.err, "in use") {
+			t.Error(got.err)
+		}
+		f.write(f.image, before)
+	}
+}
+
+// cutter cancels the run as soon as something is printed.
+type cutter struct {
+	bytes.Buffer
+	cancel func()
+}
+
+func (c *cutter) Write(p []byte) (int, error) {
+	c.cancel()
+	return c.Buffer.Write(p)
+}
+
+// A run that is cancelled between two images is cancelled, though what it looked at is
+// clean.
+func TestCancelledBetweenImages(t *testing.T) {
+	f := newFake(t)
+	for _, cmd := range []string{"check", "mount-scan"} {
+		for _, jobs := range []string{"1", "2"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			out, errw := &cutter{cancel: cancel}, &bytes.Buffer{}
+			a := newApp([]*vol.Driver{fakeDriver(nil)}, nil, out, errw)
+			code := a.run(ctx, []string{"fatkit", cmd, "-j", jobs, f.image, f.image, f.image, f.image, f.image, f.image})
+			if code&exitCancelled == 0 || !strings.Contains(errw.String(), "not looked at") {
+				t.Errorf("%s -j %s: exit %d\n%s%s", cmd, jobs, code, out.String(), errw.String())
+			}
+		}
 	}
 }
 

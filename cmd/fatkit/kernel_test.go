@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -35,6 +36,35 @@ done
 dmesg | grep -E 'GPT|FAT-fs|F2FS-fs|alternate|EXT' | grep -vE 'Mounted with checkpoint|checkpoint version' || true
 `
 
+// kernelDisk is a disk that format --table makes, and how many sectors of 512 bytes
+// its partition has then.
+type kernelDisk struct {
+	table, fs, size string
+	sectors         int
+}
+
+// makeDisks makes disks as images in the working directory.
+func makeDisks(t *testing.T, disks []kernelDisk) (images []string) {
+	t.Helper()
+	for i, k := range disks {
+		images = append(images, fmt.Sprintf("%d.img", i))
+		realRun(t, "format", "-t", k.fs, "-s", k.size, "--table", k.table, "-L", "DISK", images[i]).want(t, 0)
+	}
+	return images
+}
+
+// wantOneFile checks disks whose partition a kernel wrote a file to.
+func wantOneFile(t *testing.T, images []string) {
+	t.Helper()
+	for _, image := range images {
+		got := realRun(t, "check", "--fail-on", "warning", image)
+		got.want(t, 0, "clean: 1 file")
+		if strings.Contains(got.out, "DISK-") {
+			t.Error(got.out)
+		}
+	}
+}
+
 // TestKernelDisks: Linux finds the partition of every kind of disk that format
 // --table makes where it is, has nothing to complain about, mounts it and writes to
 // it; and what it leaves is clean.
@@ -44,28 +74,62 @@ func TestKernelDisks(t *testing.T) {
 	}
 	voltest.Peer(t, "linux.uml")
 	t.Chdir(t.TempDir())
-	var images []string
-	want := ""
-	for i, tt := range []struct {
-		table, fs, size string
-		sectors         int
-	}{
+	disks := []kernelDisk{
 		{"mbr", "fat12", "8M", 14336}, {"mbr", "fat32", "80M", 161792}, {"mbr", "f2fs", "64M", 129024},
 		{"gpt", "fat16", "40M", 77824}, {"gpt", "fat32", "80M", 159744}, {"gpt", "f2fs", "64M", 126976},
-	} {
-		image := fmt.Sprintf("%d.img", i)
-		images = append(images, image)
-		realRun(t, "format", "-t", tt.fs, "-s", tt.size, "--table", tt.table, "-L", "DISK", image).want(t, 0)
-		want += fmt.Sprintf("ubd%c: 1 partition from 2048, %d sectors\n", 'a'+i, tt.sectors)
+	}
+	images := makeDisks(t, disks)
+	want := ""
+	for i, k := range disks {
+		want += fmt.Sprintf("ubd%c: 1 partition from 2048, %d sectors\n", 'a'+i, k.sectors)
 	}
 	if got := voltest.Kernel(t, diskScript, images...); got != want {
 		t.Errorf("the kernel says\n%s\nwant\n%s", got, want)
 	}
-	for _, image := range images {
-		got := realRun(t, "check", "--fail-on", "warning", image)
-		got.want(t, 0, "clean: 1 file")
-		if strings.Contains(got.out, "DISK-") {
-			t.Error(got.out)
+	wantOneFile(t, images)
+}
+
+// exfatDiskScript does the same where nothing but Busybox is, and the partitions
+// have their devices.
+const exfatDiskScript = `
+set -e
+dmesg -c >/dev/null
+for d; do
+	name=${d#/dev/}
+	echo "$name: $(ls -d /sys/block/$name/$name[0-9]* | wc -l) partition from $(cat /sys/block/$name/${name}1/start), $(cat /sys/block/$name/${name}1/size) sectors"
+	mkdir m
+	mount -t exfat ${d}1 m
+	echo hello >m/written-by-linux.txt
+	umount m
+	rmdir m
+done
+dmesg | grep -E 'GPT|exFAT|alternate|I/O error' || true
+`
+
+// TestStockKernelDisks is TestKernelDisks for exFAT, which only a stock kernel has.
+func TestStockKernelDisks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it boots a kernel")
+	}
+	kernels := voltest.StockKernels(t)
+	t.Chdir(t.TempDir())
+	disks := []kernelDisk{
+		{"mbr", "exfat", "8M", 14336}, {"mbr", "exfat", "80M", 161792}, {"gpt", "exfat", "8M", 12288}, {"gpt", "exfat", "80M", 159744},
+	}
+	want := ""
+	for i, k := range disks {
+		want += fmt.Sprintf("vd%c: 1 partition from 2048, %d sectors\n", 'a'+i, k.sectors)
+	}
+	for _, k := range kernels {
+		images := makeDisks(t, disks)
+		if got := k.Run(t, exfatDiskScript, images...); got != want {
+			t.Errorf("Linux %s says\n%s\nwant\n%s", k.Release(), got, want)
+		}
+		wantOneFile(t, images)
+		for _, image := range images {
+			if err := os.Remove(image); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

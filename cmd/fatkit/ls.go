@@ -59,12 +59,12 @@ func (a *app) lsCommand() *cli.Command {
 		ArgsUsage: "IMAGE [PATH...]",
 		Description: "PATH may have * ? and [] in it; names are compared as the file system compares them.\n" +
 			"Without PATH the root directory is listed.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			toggle("with kind, mode, owner where there is one, size and time", "l", "long"),
 			toggle("with all that is in directories, by whole paths", "R", "recursive"),
 			toggle("with --json: where each file is", "extents"),
 			codepageFlag(),
-		},
+		}, readFlags()...),
 		Action: a.ls,
 	}
 }
@@ -77,7 +77,7 @@ func (a *app) ls(c *cli.Context) error {
 		return usagef("--extents goes with --json; \"fatkit map\" prints them")
 	}
 	image := c.Args().First()
-	o, err := readOptions(c)
+	o, err := a.readOptions(c)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,11 @@ func stopSignals() []os.Signal {
 	return s
 }
 
+// outliveReader keeps the program alive when nobody reads its output any more, as in
+// "| head": while one image is reported others are being written. That the report was
+// lost shows in the exit code.
+func outliveReader() { signal.Ignore(syscall.SIGPIPE) }
+
 // run is the program: args[0] is its name, the result its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return newApp(drivers(), stdin, stdout, stderr).run(ctx, args)

@@ -31,13 +31,13 @@ func (a *app) mapCommand() *cli.Command {
 		ArgsUsage: "IMAGE [PATH...]",
 		Description: "With PATH: the extents of each file, with offsets on the volume and on the disk, as filefrag prints them;\n" +
 			"of a directory those of all files in it. Without: a map of the volume, drawn in the terminal or as a picture.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "svg", Usage: "draw the map of the volume into `FILE`, as SVG", DefaultText: "none"},
 			&cli.StringFlag{Name: "png", Usage: "draw the map of the volume into `FILE`, as PNG", DefaultText: "none"},
 			&cli.StringFlag{Name: "show", Usage: "tell the file `PATH` apart in the map of the volume", DefaultText: "none"},
 			&cli.IntFlag{Name: "rows", Value: 16, Usage: "draw `N` lines in the terminal"},
 			codepageFlag(),
-		},
+		}, readFlags()...),
 		Action: a.mapImage,
 	}
 }
@@ -54,9 +54,11 @@ func (a *app) mapImage(c *cli.Context) (err error) {
 		return usagef("--svg, --png and --show are for the map of a volume, which is drawn without PATH")
 	case m.rows < 1 || m.rows > mostRows:
 		return usagef("--rows wants a number from 1 to %d", mostRows)
+	case a.json && m.show != "" && !picture:
+		return usagef("--show tells a file apart where the map is drawn; with --json name the file as PATH")
 	}
 	image := c.Args().First()
-	o, err := readOptions(c)
+	o, err := a.readOptions(c)
 	if err != nil {
 		return err
 	}

@@ -92,17 +92,16 @@ func (a *app) mountScan(c *cli.Context) error {
 		doc *scanDoc
 		err error
 	}
-	eachImage(a, expand(images), limit, func(a *app, image string) outcome {
+	eachImage(c.Context, a, imageJobs{images: expand(images), limit: limit}, func(a *app, image string) outcome {
 		doc, err := a.scanImage(c.Context, image, o)
 		return outcome{doc, err}
-	}, func(image string, r outcome) bool {
+	}, func(image string, r outcome) {
 		if r.err != nil {
 			a.fail(image, r.err)
 		} else {
 			a.code |= r.doc.Exit
 			a.printScan(r.doc)
 		}
-		return !cancelled(c.Context)
 	})
 	return nil
 }

@@ -53,6 +53,7 @@ type preallocRun struct {
 	force  bool
 	dryRun bool
 	undo   undoFlags
+	read   vol.ReadOptions
 }
 
 func (a *app) preallocCommand() *cli.Command {
@@ -74,6 +75,7 @@ func (a *app) preallocCommand() *cli.Command {
 			toggle("go on although the volume asks for a check", "force", "f"),
 			&cli.IntFlag{Name: "j", Usage: "use `N` processors", DefaultText: "all"},
 			toggle("print what would be allocated, write nothing", "dry-run"),
+			codepageFlag(),
 		}, append(imageFlags(), undoFlagList()...)...),
 		Action: a.prealloc,
 	}
@@ -95,6 +97,9 @@ func (a *app) preallocOptions(c *cli.Context) (*preallocRun, error) {
 	r.req = vol.PreallocRequest{KeepSize: c.Bool("keep-size"), Create: c.Bool("create"), Contiguous: c.Bool("contiguous")}
 	var err error
 	if r.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	if r.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}
 	if err := r.readModes(c); err != nil {
@@ -189,7 +194,7 @@ func (a *app) listedFiles(c *cli.Context) ([]vol.PreallocFile, error) {
 func (r *preallocRun) run(ctx context.Context) error {
 	start := time.Now()
 	var doc *preallocDoc
-	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force}, r.dryRun}
+	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.read}, r.dryRun}
 	stats, err := r.a.change(ctx, c, func(s *staging) error {
 		res, err := s.vol.Preallocate(ctx, r.req)
 		if err != nil {

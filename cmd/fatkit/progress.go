@@ -131,7 +131,7 @@ func (m *meter) draw() {
 
 // words are what stands before the bar: the work, its rate, the time that is left.
 func (m *meter) words(now time.Time) string {
-	s := m.what
+	s := printable(m.what)
 	took := now.Sub(m.start).Seconds()
 	if m.read != nil {
 		s += ", " + humanize.IBytes(uint64(float64(m.read())/took)) + "/s"

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -62,10 +64,15 @@ func (r region) read(ctx context.Context, f *dev.File, o vol.ReadOptions) (vol.T
 
 // canRead refuses what a format has no use for.
 func canRead(d *vol.Driver, o vol.ReadOptions) error {
-	switch {
-	case d.Read == nil:
+	if d.Read == nil {
 		return requestf("the files of %s volumes cannot be read", d.Name)
-	case o.Codepage != 0 && !d.Holds.Codepages:
+	}
+	return hasPages(d, o)
+}
+
+// hasPages refuses a code page for a format that has none.
+func hasPages(d *vol.Driver, o vol.ReadOptions) error {
+	if o.Codepage != 0 && len(d.Holds.Codepages) == 0 {
 		return usagef("--codepage is for FAT: names on %s are Unicode", d.Name)
 	}
 	return nil
@@ -73,15 +80,34 @@ func canRead(d *vol.Driver, o vol.ReadOptions) error {
 
 // codepageFlag is for every command that has to do with names.
 func codepageFlag() cli.Flag {
-	return &cli.IntFlag{Name: "codepage", Usage: "`NUMBER` of the code page of short names on FAT, such as 850 or 866", DefaultText: "437, and short names in ASCII alone"}
+	return &cli.IntFlag{Name: "codepage", Usage: "`NUMBER` of the code page of short names on FAT, such as 850, 866 or 932", DefaultText: "437, and short names in ASCII alone"}
 }
 
-func readOptions(c *cli.Context) (o vol.ReadOptions, err error) {
-	o.Codepage = c.Int("codepage")
-	if c.IsSet("codepage") && o.Codepage <= 0 {
-		return o, usagef("--codepage wants a number such as 850")
+// codepages are the numbers of the code pages that are known.
+func (a *app) codepages() []string {
+	var known []string
+	for _, d := range a.drivers {
+		for _, number := range d.Holds.Codepages {
+			known = append(known, strconv.Itoa(number))
+		}
 	}
-	return o, nil
+	return known
+}
+
+// codepage reads the number of a code page, as the value of an option.
+func (a *app) codepage(option, value string) (int, error) {
+	known := a.codepages()
+	if !slices.Contains(known, value) {
+		return 0, usagef("%s \"%s\": it can be %s", option, value, strings.Join(known, ", "))
+	}
+	return strconv.Atoi(value)
+}
+
+func (a *app) readOptions(c *cli.Context) (o vol.ReadOptions, err error) {
+	if c.IsSet("codepage") {
+		o.Codepage, err = a.codepage("--codepage", strconv.Itoa(c.Int("codepage")))
+	}
+	return o, err
 }
 
 // insides are the parts of IMAGE::PATH, as mtools and copy spell a place inside

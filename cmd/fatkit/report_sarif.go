@@ -147,7 +147,7 @@ func (r *sarifReporter) Failed(image string, err error) {
 func (r *sarifReporter) notify(file sarifURI, text string) {
 	in := &r.run.Invocations[0]
 	in.Successful = false
-	in.Notifications = append(in.Notifications, sarifNotification{Level: "error", Message: sarifText{printable(text)},
+	in.Notifications = append(in.Notifications, sarifNotification{Level: "error", Message: plainMessage(printable(text)),
 		Locations: []sarifLocation{sarifPlace(file, locationDoc{})}})
 }
 
@@ -195,7 +195,7 @@ func fileURI(path string) string {
 func (r *sarifReporter) add(file sarifURI, v *volumeDoc, f *findingDoc) {
 	res := sarifResult{
 		RuleID: f.Code, RuleIndex: r.rule(f), Kind: "fail", Level: sarifLevel(f.severity),
-		Message:    sarifText{printable(f.Message) + fate(*f)},
+		Message:    plainMessage(printable(f.Message) + fate(*f)),
 		Locations:  []sarifLocation{sarifPlace(file, f.locationDoc)},
 		Properties: map[string]any{"slug": f.Slug, "severity": f.Severity, "repairs": f.Repairs, "repaired": f.Repaired},
 	}
@@ -248,6 +248,17 @@ func sarifLevel(s vol.Severity) string {
 	return "note"
 }
 
+// plainMessage is text as a plain text message that says just that: braces are those of
+// placeholders unless they are doubled, 3.11.5, and what looks like a link is one unless
+// its brackets are escaped, 3.11.6.
+func plainMessage(text string) sarifText {
+	text = strings.NewReplacer("{", "{{", "}", "}}").Replace(text)
+	if strings.Contains(text, "](") {
+		text = strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text)
+	}
+	return sarifText{text}
+}
+
 // rule is the place of the rule of f in the driver's list.
 func (r *sarifReporter) rule(f *findingDoc) int {
 	if i, ok := r.rules[f.Code]; ok {
@@ -270,8 +281,8 @@ func (r *sarifReporter) rule(f *findingDoc) int {
 	i := len(r.run.Tool.Driver.Rules)
 	r.rules[f.Code] = i
 	r.run.Tool.Driver.Rules = append(r.run.Tool.Driver.Rules, sarifRule{
-		ID: f.Code, Name: f.Slug, ShortDescription: sarifText{capital(p.Title) + "."}, FullDescription: sarifText{orElse(p.Explain, p.Title)},
-		Help: sarifText{orElse(help, p.Title)}, Configuration: sarifConfig{sarifLevel(p.Severity)},
+		ID: f.Code, Name: f.Slug, ShortDescription: plainMessage(capital(p.Title) + "."), FullDescription: plainMessage(orElse(p.Explain, p.Title)),
+		Help: plainMessage(orElse(help, p.Title)), Configuration: sarifConfig{sarifLevel(p.Severity)},
 		Properties: map[string]any{"tags": slices.Compact([]string{"file-system", strings.ToLower(strings.TrimRight(f.Code, "0123456789-"))})},
 	})
 	return i

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/xml"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -36,7 +40,7 @@ func reported(t *testing.T, name string, d *checkDoc) string {
 // TestGitHubEscaping: by the rules of workflow commands, so that nothing in an
 // image makes a command or a property of its own.
 func TestGitHubEscaping(t *testing.T) {
-	want := `::error file=a%2Cb%3Ac%25.img,title=FAT-0012 cross-linked::a,b:c%25.img: /ä\x00\n::error::x, byte 7: 100%25 \"<&]]>\"\x1b[31m\nred` + "\n"
+	want := `::error file=a%2Cb%3Ac%25.img,title=FAT-0012 cross-linked::a,b:c%25.img: /ä\x00\n::error::x, byte 7: 100%25 "<&]]>"\x1b[31m\nred` + "\n"
 	if got := reported(t, reportGitHub, nasty()); got != want {
 		t.Errorf("%q, want\n%q", got, want)
 	}
@@ -149,9 +153,65 @@ func TestIndented(t *testing.T) {
 		{"a-very-long-word-that-fits-nowhere x", 10, "  a-very-long-word-that-fits-nowhere\n  x"},
 		{"\x1b[1mone\x1b[0m two", 9, "  \x1b[1mone\x1b[0m two"},
 		{"", 10, "  "},
+		{"/a  b   c", 40, "  /a  b   c"},
+		{"  a  ", 40, "    a  "},
 	} {
 		if got := indented(tt.text, 2, tt.wide); got != tt.want {
 			t.Errorf("%q in %d: %q, want %q", tt.text, tt.wide, got, tt.want)
 		}
+	}
+}
+
+// TestNothingActsOnTheTerminal: whatever an image or a file is called, no control
+// character gets into what is said about it, and the name can still be read.
+func TestNothingActsOnTheTerminal(t *testing.T) {
+	const evil, shown = "a\x1b]0;x\a\u202e\n\xff", `a\x1b]0;x\a\u202e\n\xff`
+	f := newFake(t, pSafe)
+	named := filepath.Join(filepath.Dir(f.image), evil)
+	f.write(named, fakeVolumeBytes(pSafe))
+	f.write(named+".none", make([]byte, fakeSize))
+	for _, args := range [][]string{
+		{"check", named}, {"check", "-v", named + ".none"}, {"check", "-p", "--keep-undo", named}, {"undo", named}, {"undo", named}, {"check", "IMAGE:" + evil},
+		{"check", "--" + evil, "IMAGE"}, {"check", "--partition-label", evil, "IMAGE"}, {evil}, {"explain", evil}, {"ls", named}, {"mount-scan", named + ".none"},
+		{"prealloc", "-v", "--create", "-l", "1", named, evil}, {"zero", named, evil}, {"format", "-t", "fake", named}, {"copy", named + "::x", t.TempDir()}, {"info", named + ".none"},
+	} {
+		got := f.run(args...)
+		for _, r := range strings.ReplaceAll(got.out+got.err, "\n", "") {
+			if r == utf8.RuneError || !unicode.IsPrint(r) {
+				t.Errorf("%q: %q is in it\n%q", args, r, got.out+got.err)
+				break
+			}
+		}
+		if text := got.out + got.err; !strings.Contains(text, shown) && !strings.Contains(text, strings.ReplaceAll(shown, `\n`, "; ")) {
+			t.Errorf("%q: the name is not in\n%s", args, text)
+		}
+	}
+}
+
+// TestToolsEscape: nor under the names of other tools, nor in a progress bar.
+func TestToolsEscape(t *testing.T) {
+	out, code := runNamed(t, "fsck.vfat", "-n", "no\x1b[2Jne")
+	if code != exitFailed || strings.Contains(out, "\x1b") || !strings.Contains(out, `no\x1b[2Jne`) {
+		t.Errorf("exit %d: %q", code, out)
+	}
+	if words := (&meter{what: "a\x1b[2J"}).words(time.Now()); strings.Contains(words, "\x1b") {
+		t.Errorf("%q", words)
+	}
+}
+
+// TestSARIFPlainText: a name with braces is no placeholder, and one that looks like a
+// link is none.
+func TestSARIFPlainText(t *testing.T) {
+	d := nasty()
+	d.Volumes[0].Findings[0].Message = "{0} and [a](http://b)"
+	var log sarifLog
+	if err := json.Unmarshal([]byte(reported(t, reportSARIF, d)), &log); err != nil {
+		t.Fatal(err)
+	}
+	if got := log.Runs[0].Results[0].Message.Text; got != `{{0}} and \[a\](http://b)` {
+		t.Errorf("%q", got)
+	}
+	if got := plainMessage("[Linux] fs/fat/inode.c").Text; got != "[Linux] fs/fat/inode.c" {
+		t.Errorf("%q", got)
 	}
 }

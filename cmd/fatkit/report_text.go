@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
@@ -182,11 +183,11 @@ func (t *textReporter) ways(f findingDoc) []string {
 		return fates(f)
 	}
 	var lines []string
-	safe := false
+	safe := f.safe()
 	for i, r := range f.Repairs {
 		var flags []string
-		if r.Loss == vol.LossNone.String() && !safe {
-			flags, safe = append(flags, "-p"), true
+		if r.Loss == vol.LossNone.String() && safe {
+			flags, safe = append(flags, "-p"), false
 		}
 		if i == 0 {
 			flags = append(flags, "-y")
@@ -366,17 +367,20 @@ func (t *textReporter) advise(d *checkDoc) {
 	if t.a.quiet || len(d.Writes) > 0 {
 		return
 	}
-	safe, lossy, hopeless := 0, 0, 0
+	safe, lossy, hopeless, rescue := 0, 0, 0, ""
 	for _, v := range d.Volumes {
 		for _, f := range v.Findings {
 			switch {
 			case f.Repaired != "" || f.severity == vol.SevInfo:
 			case len(f.Repairs) == 0 || !f.mendable:
 				hopeless++
-			case hasLossless(f.Repairs):
+			case f.safe():
 				safe++
 			default:
 				lossy++
+			}
+			if f.Repaired == "" && f.Slug == orphanSlug {
+				rescue = " --orphans rescue"
 			}
 		}
 	}
@@ -389,7 +393,7 @@ func (t *textReporter) advise(d *checkDoc) {
 		if hopeless > 0 {
 			all = fmt.Sprintf("all but %d", hopeless)
 		}
-		t.a.hint("\"fatkit check -y --keep-undo %s\" repairs %s, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", name, all, name)
+		t.a.hint("\"fatkit check -y%s --keep-undo %s\" repairs %s, and \"fatkit undo %s\" takes that back; copy what you need from the volume first", rescue, name, all, name)
 	}
 	if d.Table != nil && len(d.Table.Findings) > 0 {
 		t.a.hint("fatkit does not change partition tables; \"fatkit explain %s\" says what does", d.Table.Findings[0].Code)
@@ -397,15 +401,6 @@ func (t *textReporter) advise(d *checkDoc) {
 	if hopeless > 0 {
 		t.a.hint("%s cannot be repaired by fatkit; \"fatkit explain CODE\" says what it means", plural(uint64(hopeless), "problem", "problems"))
 	}
-}
-
-func hasLossless(rs []repairDoc) bool {
-	for _, r := range rs {
-		if r.Loss == vol.LossNone.String() {
-			return true
-		}
-	}
-	return false
 }
 
 // colour wraps s in the SGR code, on a terminal and unless NO_COLOR is set.
@@ -423,19 +418,25 @@ func printable(s string) string {
 	for plain < len(s) && ' ' <= s[plain] && s[plain] <= '~' {
 		plain++
 	}
-	for _, r := range s[plain:] {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			q := strconv.Quote(s)
-			return q[1 : len(q)-1]
-		}
-	}
-	return s
-}
-
-// shellWord is s as one word for a shell.
-func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,") == "" {
+	if plain == len(s) || utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return s
 	}
-	return "'" + strings.ReplaceAll(printable(s), "'", `'\''`) + "'"
+	q := strconv.Quote(s)
+	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
+}
+
+// shellWord is s as one word for a shell: what would act on a terminal is spelled as
+// $'...' has it (POSIX.1-2024, 2.2.4), and nothing that begins with a dash is an option.
+func shellWord(s string) string {
+	if strings.HasPrefix(s, "-") {
+		s = "./" + s
+	}
+	shown := printable(s)
+	switch {
+	case s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,") == "":
+		return s
+	case shown != s:
+		return "$'" + strings.ReplaceAll(shown, "'", `\'`) + "'"
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

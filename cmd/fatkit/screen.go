@@ -75,7 +75,7 @@ func indented(text string, columns, wide int) string {
 	var b strings.Builder
 	b.WriteString(lead)
 	at := columns
-	for i, word := range strings.Fields(text) {
+	for i, word := range strings.Split(text, " ") { // a name may have several of them, and in front
 		w := width(word)
 		switch {
 		case i == 0:

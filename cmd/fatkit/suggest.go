@@ -47,8 +47,12 @@ func (a *app) nearFile(image string, err error) string {
 	if image == "" || !errors.Is(err, fs.ErrNotExist) || errors.Is(err, vol.ErrRequest) {
 		return ""
 	}
-	p, err := a.place(image)
-	if err != nil {
+	p, e := a.place(image)
+	if e != nil {
+		return ""
+	}
+	var other *fs.PathError // what it is filled from, say
+	if errors.As(err, &other) && other.Path != p.path {
 		return ""
 	}
 	if _, err := os.Lstat(p.path); err == nil {

@@ -48,6 +48,7 @@ type zeroRun struct {
 	force  bool
 	dryRun bool
 	undo   undoFlags
+	read   vol.ReadOptions
 }
 
 func (a *app) zeroCommand() *cli.Command {
@@ -66,6 +67,7 @@ func (a *app) zeroCommand() *cli.Command {
 			toggle("with --free: by writing, so that the space stays allocated", "write"),
 			toggle("go on although the volume asks for a check (not with --free)", "force", "f"),
 			toggle("print what would be zeroed, write nothing", "dry-run"),
+			codepageFlag(),
 		}, append(imageFlags(), undoFlagList()...)...),
 		Action: a.zero,
 	}
@@ -90,6 +92,9 @@ func (a *app) zeroOptions(c *cli.Context) (*zeroRun, error) {
 		write: c.Bool("write"), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
 	var err error
 	if r.undo, err = readUndoFlags(c); err != nil {
+		return nil, err
+	}
+	if r.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}
 	if r.free {
@@ -147,7 +152,7 @@ func (r *zeroRun) readFiles(c *cli.Context) error {
 func (r *zeroRun) runFiles(ctx context.Context) error {
 	start := time.Now()
 	doc := &zeroDoc{Schema: "fatkit.zero/1", Image: r.image, DryRun: r.dryRun, Files: []zeroedFileDoc{}}
-	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force}, r.dryRun}
+	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.read}, r.dryRun}
 	_, err := r.a.change(ctx, c, func(s *staging) error {
 		res, err := s.vol.ZeroRanges(ctx, r.req)
 		if err != nil {

@@ -25,6 +25,9 @@ func (r *zeroRun) runFree(ctx context.Context) (err error) {
 	if r.punch && !t.file.Limits().Holes {
 		return errNoHoles()
 	}
+	if err := hasPages(t.drv, r.read); err != nil {
+		return err
+	}
 	d, err := t.volume(t.file)
 	if err != nil {
 		return err
@@ -36,7 +39,7 @@ func (r *zeroRun) runFree(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	v, err := t.drv.Open(ctx, d, vol.OpenOptions{Now: now})
+	v, err := t.drv.Open(ctx, d, vol.OpenOptions{Now: now, ReadOptions: r.read})
 	if err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func (r *zeroRun) runFree(ctx context.Context) (err error) {
 func (r *zeroRun) clean(ctx context.Context, t *target, d dev.Device) error {
 	m := r.a.newMeter("checking")
 	defer m.clear()
-	res, err := vol.Fsck(ctx, d, t.drv, vol.CheckOptions{}, nil, &checkSink{meter: m, image: r.image})
+	res, err := vol.Fsck(ctx, d, t.drv, vol.CheckOptions{ReadOptions: r.read}, nil, &checkSink{meter: m, image: r.image})
 	if err != nil {
 		return err
 	}

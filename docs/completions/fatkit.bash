@@ -136,7 +136,7 @@ _fatkit() {
 		return
 		;;
 	format:--codepage)
-		:
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
 		return
 		;;
 	format:--undo)
@@ -157,6 +157,10 @@ _fatkit() {
 		;;
 	check:-j)
 		:
+		return
+		;;
+	check:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
 		return
 		;;
 	check:-C)
@@ -203,6 +207,10 @@ _fatkit() {
 		:
 		return
 		;;
+	prealloc:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
 	prealloc:--partition-label)
 		:
 		return
@@ -217,6 +225,10 @@ _fatkit() {
 		;;
 	zero:-l|zero:--length)
 		:
+		return
+		;;
+	zero:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
 		return
 		;;
 	zero:--partition-label)
@@ -244,10 +256,26 @@ _fatkit() {
 		return
 		;;
 	ls:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	ls:--partition-label)
+		:
+		return
+		;;
+	ls:--max-size)
 		:
 		return
 		;;
 	cat:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	cat:--partition-label)
+		:
+		return
+		;;
+	cat:--max-size)
 		:
 		return
 		;;
@@ -268,6 +296,14 @@ _fatkit() {
 		return
 		;;
 	copy:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	copy:--partition-label)
+		:
+		return
+		;;
+	copy:--max-size)
 		:
 		return
 		;;
@@ -276,6 +312,10 @@ _fatkit() {
 		return
 		;;
 	rm:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	rm:--partition-label)
 		:
 		return
 		;;
@@ -284,6 +324,10 @@ _fatkit() {
 		return
 		;;
 	mkdir:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	mkdir:--partition-label)
 		:
 		return
 		;;
@@ -308,6 +352,14 @@ _fatkit() {
 		return
 		;;
 	map:--codepage)
+		_fatkit_reply -W '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -- "$cur"
+		return
+		;;
+	map:--partition-label)
+		:
+		return
+		;;
+	map:--max-size)
 		:
 		return
 		;;
@@ -339,17 +391,17 @@ _fatkit() {
 		;;
 	check)
 		if [[ $cur == -* ]]; then
-			words='-n -p -a -y -r --report --fail-on --orphans --no-replay --discard-log --dry-run -j -C --partition-label --max-size --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-n -p -a -y -r --report --fail-on --orphans --no-replay --discard-log --dry-run -j --codepage -C --partition-label --max-size --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	prealloc)
 		if [[ $cur == -* ]]; then
-			words='-l --length -o --offset --manifest -n --keep-size --create --contiguous --align --fill --valid -f --force -j --dry-run --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-l --length -o --offset --manifest -n --keep-size --create --contiguous --align --fill --valid -f --force -j --dry-run --codepage --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	zero)
 		if [[ $cur == -* ]]; then
-			words='-o --offset -l --length -n --keep-size --free --slack --punch --write -f --force --dry-run --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-o --offset -l --length -n --keep-size --free --slack --punch --write -f --force --dry-run --codepage --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	mount-scan)
@@ -359,32 +411,32 @@ _fatkit() {
 		;;
 	ls)
 		if [[ $cur == -* ]]; then
-			words='-l --long -R --recursive --extents --codepage --json -q --quiet -v --verbose -h --help'
+			words='-l --long -R --recursive --extents --codepage --partition-label --max-size --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	cat)
 		if [[ $cur == -* ]]; then
-			words='--codepage -q --quiet -v --verbose -h --help'
+			words='--codepage --partition-label --max-size -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	copy)
 		if [[ $cur == -* ]]; then
-			words='-r -R --recursive --sparse --replace --tar --links --rename --owner --file-contexts --codepage -f --force --dry-run --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-r -R --recursive --sparse --replace --tar --links --rename --owner --file-contexts --codepage -f --force --dry-run --partition-label --max-size --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	rm)
 		if [[ $cur == -* ]]; then
-			words='-r -R --recursive -f --force --dry-run --codepage --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-r -R --recursive -f --force --dry-run --codepage --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	mkdir)
 		if [[ $cur == -* ]]; then
-			words='-p --parents -f --force --dry-run --codepage --undo --keep-undo --json -q --quiet -v --verbose -h --help'
+			words='-p --parents -f --force --dry-run --codepage --partition-label --undo --keep-undo --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	map)
 		if [[ $cur == -* ]]; then
-			words='--svg --png --show --rows --codepage --json -q --quiet -v --verbose -h --help'
+			words='--svg --png --show --rows --codepage --partition-label --max-size --json -q --quiet -v --verbose -h --help'
 		fi
 		;;
 	info)

@@ -32,6 +32,9 @@ func (s *SparseWriter) Write(p []byte) (done int, err error) {
 	return done, nil
 }
 
+// Skip leaves out n bytes, which are zeros.
+func (s *SparseWriter) Skip(n int64) { s.off += n }
+
 // alike is how many bytes p begins with in pages that are all zeros, or all not.
 func alike(p []byte) (n int, zero bool) {
 	for n < len(p) {

@@ -16,7 +16,7 @@ func InspectUndo(j Journal, d Device) (UndoInfo, error) {
 		return UndoInfo{State: UndoNone}, nil
 	}
 	if err != nil {
-		return UndoInfo{}, &Error{Op: "open undo log", Path: j.Name(), Err: err}
+		return UndoInfo{}, wrap("open undo log", j.Name(), Range{}, err)
 	}
 	defer lf.Close()
 	u := undoReader{lf: lf, name: j.Name()}
@@ -45,7 +45,7 @@ func ForceUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 func applyUndo(ctx context.Context, j Journal, d Device, force bool) (UndoInfo, error) {
 	lf, err := j.Open()
 	if err != nil {
-		return UndoInfo{}, &Error{Op: "open undo log", Path: j.Name(), Err: err}
+		return UndoInfo{}, wrap("open undo log", j.Name(), Range{}, err)
 	}
 	u := undoReader{lf: lf, name: j.Name()}
 	if err := u.apply(ctx, j, d, force); err != nil {

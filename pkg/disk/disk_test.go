@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -171,6 +172,9 @@ func TestPlan(t *testing.T) {
 	}
 	if _, err := l.Plan(volume(l, "exfat"), strings.Repeat("x", 37), 7); err == nil {
 		t.Error("a name of 37 characters")
+	}
+	if _, err := l.Plan(volume(l, "exfat"), "a\xff", 7); !errors.Is(err, vol.ErrUsage) {
+		t.Errorf("a name that is no text: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -66,6 +67,9 @@ func (l *Layout) Plan(p *vol.Plan, name string, seed uint64) (*vol.Plan, error) 
 	for _, s := range p.Steps {
 		s.Off += l.Part.Off
 		whole.Steps = append(whole.Steps, s)
+	}
+	if !utf8.ValidString(name) {
+		return nil, vol.Usagef("a partition's name is text, and %q is not in UTF-8", name)
 	}
 	units := utf16.Encode([]rune(name))
 	if len(units) > 36 {

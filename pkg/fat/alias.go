@@ -56,19 +56,24 @@ func (b *basisName) part(cp codepage, units []uint16, n, first int) []byte {
 			b.lossy = true
 			break
 		}
-		c, ok := cp.byte(foldUnit(u), first+len(out))
-		if !ok {
-			c, b.lossy = '_', true
+		had := len(out)
+		var ok bool
+		if out, ok = cp.encode(out, foldUnit(u), first+had); !ok {
+			out, b.lossy = append(out[:had], '_'), true
 		}
-		out = append(out, c)
+		if len(out) > n { // no character is cut in two
+			out, b.lossy = out[:had], true
+			break
+		}
 	}
 	return out
 }
 
-// with is the 11 bytes of the name: as much of base as leaves room for tail.
-func (b *basisName) with(base []byte, tail string) [11]byte {
+// with is the 11 bytes of the name: as many characters of base as leave room for
+// tail.
+func (b *basisName) with(cp codepage, base []byte, tail string) [11]byte {
 	name := [11]byte([]byte("           "))
-	n := copy(name[:8-len(tail)], base)
+	n := copy(name[:], base[:cp.cut(base, 8-len(tail))])
 	copy(name[n:8], tail)
 	copy(name[8:], b.ext)
 	return name
@@ -90,22 +95,22 @@ var errNoAlias = errors.New("no 8.3 name is left for it")
 func (cp codepage) alias(units []uint16, taken func([11]byte) bool) ([11]byte, error) {
 	b := cp.basis(units)
 	if !b.lossy {
-		if name := b.with(b.base, ""); !taken(name) {
+		if name := b.with(cp, b.base, ""); !taken(name) {
 			return name, nil
 		}
 	}
 	for n := 1; n <= plainTails; n++ {
-		if name := b.with(b.base, "~"+strconv.Itoa(n)); !taken(name) {
+		if name := b.with(cp, b.base, "~"+strconv.Itoa(n)); !taken(name) {
 			return name, nil
 		}
 	}
 	const digits = "0123456789ABCDEF"
-	stem := b.base[:min(2, len(b.base))]
+	stem := b.base[:cp.cut(b.base, 2)]
 	for try := range hashRetries {
 		h := hashUnits(units, byte(try), byte(try>>8))
 		base := append(append([]byte(nil), stem...), digits[h>>12], digits[h>>8&15], digits[h>>4&15], digits[h&15])
 		for n := 1; n <= hashTails; n++ {
-			if name := b.with(base, "~"+strconv.Itoa(n)); !taken(name) {
+			if name := b.with(cp, base, "~"+strconv.Itoa(n)); !taken(name) {
 				return name, nil
 			}
 		}
@@ -150,14 +155,18 @@ func (cp codepage) fits(units []uint16) (name [11]byte, nt byte, ok bool) {
 			continue
 		}
 		f := foldUnit(u)
-		c, ok := cp.byte(f, pos)
-		if pos == limit || f == ' ' || !ok || f >= 0x7F && f != u {
+		var buf [2]byte
+		c, ok := cp.encode(buf[:0], f, pos)
+		if pos+len(c) > limit || f == ' ' || !ok || f >= 0x7F && f != u {
+			return name, 0, false
+		}
+		// Who does not know the page, as fsck.fat 4.2 does not, renames it.
+		if len(c) == 2 && classifyShort(c[1], 1) == shortIllegal {
 			return name, 0, false
 		}
 		lower = lower || f != u
-		upper = upper || f == u && unicode.IsUpper(rune(f))
-		name[pos] = c
-		pos++
+		upper = upper || f == u && unicode.ToLower(rune(f)) != rune(f)
+		pos += copy(name[pos:], c)
 	}
 	bit := byte(lcaseBase)
 	if limit == 11 {

@@ -15,6 +15,8 @@ type checker struct {
 	d   dev.Device
 	o   vol.CheckOptions
 	cat vol.Catalogue
+	cp  codepage
+	no  error // that there is no such code page as o has
 
 	boot     bootSector // the sector that counts: sector 0, or the backup where that is lost
 	g        *Geometry
@@ -30,7 +32,9 @@ type checker struct {
 
 // newChecker is Driver.Check.
 func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
-	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
+	c := &checker{d: d, o: o, cat: vol.NewCatalogue(Problems())}
+	c.cp, c.no = newCodepage(o.Codepage)
+	return c
 }
 
 // Passes in order; each relies on what the ones before it left in c.

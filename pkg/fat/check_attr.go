@@ -76,7 +76,7 @@ func (c *checker) attrNote(n *scanNote) (*scanNote, error) {
 	if err != nil || want == 0 {
 		return nil, err
 	}
-	return wrongAttr(n.dir, slot, e, decodeShort(e.name(), 0), want), nil
+	return wrongAttr(n.dir, slot, e, c.cp.decode(e.name(), 0), want), nil
 }
 
 // isOnlyLabel reports whether e is the only label that there is, and the one that the
@@ -125,7 +125,7 @@ func (s *dirScan) beheaded(k int) {
 			e[0] = '_'
 		}
 	}
-	n := s.note("entry-beheaded", k, 1, decodeShort(e.name(), e[offNTRes]), "")
+	n := s.note("entry-beheaded", k, 1, s.w.c.cp.decode(e.name(), e[offNTRes]), "")
 	n.value = e[0]
 }
 

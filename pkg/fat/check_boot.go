@@ -11,6 +11,9 @@ import (
 // checkBoot reads the boot sector and settles the geometry. Nothing else on
 // the volume is trusted before that.
 func (c *checker) checkBoot(_ context.Context, r *vol.Report) error {
+	if c.no != nil {
+		return c.no
+	}
 	b := make(bootSector, bootSectorLen)
 	if _, err := c.d.ReadAt(b, 0); err != nil {
 		return err

@@ -141,7 +141,7 @@ func (c *checker) countReal(buf []byte) (real, other int, err error) {
 // couldBeFile judges one entry; owns says that it leads to clusters that would
 // be lost without it.
 func (c *checker) couldBeFile(e dirEntry) (could, owns bool, err error) {
-	for i, b := range e.name() {
+	for i, b := range c.cp.lone(e.name()) {
 		if k := classifyShort(b, i); k == shortIllegal || k == shortLeading {
 			return false, false, nil
 		}

@@ -214,7 +214,7 @@ func (c *checker) rootLooks(g *Geometry) (rootKind, error) {
 	if string(dirEntry(buf).name()) == dotName {
 		return rootOther, nil
 	}
-	return looksLike(g, buf), nil
+	return looksLike(g, c.cp, buf), nil
 }
 
 // readSome reads the first bytes of r, at most n; nil where they are not there.
@@ -230,8 +230,8 @@ func (c *checker) readSome(r dev.Range, n int64) ([]byte, error) {
 
 // looksLike judges slots: up to the end mark all are free, part of a long name,
 // or entries with names and clusters that can be.
-func looksLike(g *Geometry, buf []byte) rootKind {
-	n, bad := tally(g, buf)
+func looksLike(g *Geometry, cp codepage, buf []byte) rootKind {
+	n, bad := tally(g, cp, buf)
 	switch {
 	case n == 0:
 		return rootBlank
@@ -243,13 +243,13 @@ func looksLike(g *Geometry, buf []byte) rootKind {
 }
 
 // tally counts the slots up to the end mark, and those of them that cannot be.
-func tally(g *Geometry, buf []byte) (n, bad int) {
+func tally(g *Geometry, cp codepage, buf []byte) (n, bad int) {
 	for k := range len(buf) / entryLen {
 		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
 		if e.isEnd() {
 			break
 		}
-		if n++; !e.isFree() && (e.isLong() && !longSlot(e).ordOK() || !e.isLong() && odd(g, e, plainShort(e.name()))) {
+		if n++; !e.isFree() && (e.isLong() && !longSlot(e).ordOK() || !e.isLong() && odd(g, cp, e, plainShort(e.name()))) {
 			bad++
 		}
 	}
@@ -297,7 +297,7 @@ func (c *checker) subdirectories(g *Geometry) (good, bad int, err error) {
 			bad++
 		case namesItself(g, buf, st):
 			good++
-		case string(dirEntry(buf).name()) == dotName || looksLike(g, buf) != rootDirectory:
+		case string(dirEntry(buf).name()) == dotName || looksLike(g, c.cp, buf) != rootDirectory:
 			bad++
 		}
 	}

@@ -13,10 +13,12 @@ func (s *dirScan) shortName(k int, e dirEntry, plain bool) {
 	}
 	worst, at := shortOK, 0
 	blank := false
-	for i, b := range n {
+	for i, b := range s.w.c.cp.lone(n) {
 		if c := classifyShort(b, i); c > worst {
 			worst, at = c, i
 		}
+	}
+	for i, b := range n {
 		if b == ' ' && i < 8 && trimSpaces(n[:8]) > i || b == ' ' && i >= 8 && trimSpaces(n[8:11])+8 > i {
 			blank = true
 		}
@@ -73,7 +75,7 @@ func (s *dirScan) newNameTable() *vol.NameTable {
 		if id%2 == 1 {
 			return s.longUnits(int(l.long), int(l.slot), dst)
 		}
-		return shortUnits(s.slot(int(l.slot))[:11], dst)
+		return s.w.c.cp.units(s.slot(int(l.slot))[:11], dst)
 	}, func(a, b int32) bool { return a/2 == b/2 })
 }
 
@@ -92,7 +94,7 @@ func (s *dirScan) checkNames() {
 func (s *dirScan) hashShort(n []byte, plain bool) uint32 {
 	if !plain {
 		var buf [12]uint16
-		return s.names.Hash(shortUnits(n, buf[:0]))
+		return s.names.Hash(s.w.c.cp.units(n, buf[:0]))
 	}
 	keys, sum, at := s.names.Keys(), uint64(0), 0
 	for i, b := range n[:11] {

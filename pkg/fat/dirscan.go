@@ -162,7 +162,7 @@ func (s *dirScan) dotEntry(k int, e dirEntry) {
 	}
 	s.dropRun()
 	if s.isRoot() || k != dotSlot(e) || !e.isDir() {
-		s.note("dot-misplaced", k, 1, decodeShort(e.name(), 0), "%s in slot %d", decodeShort(e.name(), 0), k)
+		s.note("dot-misplaced", k, 1, s.w.c.cp.decode(e.name(), 0), "%s in slot %d", s.w.c.cp.decode(e.name(), 0), k)
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *dirScan) labelEntry(k int, e dirEntry) {
 	if e.u16(offClusLo) != 0 || s.w.c.g.Type == FAT32 && e.u16(offClusHi) != 0 || e.size() != 0 {
 		s.note("label-clusters", k, 1, name, "%s", quote(name))
 	}
-	for i, b := range e.name() {
+	for i, b := range s.w.c.cp.lone(e.name()) {
 		if badLabelByte(b, i) {
 			s.note("label-invalid", k, 1, name, "%s", quote(name))
 			return
@@ -235,7 +235,7 @@ func (s *dirScan) entry(k int, e dirEntry) {
 		l.hash = s.hashShort(e.name(), plain)
 	}
 	s.live = append(s.live, l)
-	if odd(s.w.c.g, e, plain) {
+	if odd(s.w.c.g, s.w.c.cp, e, plain) {
 		s.odd++
 	}
 	if s.w.quiet {
@@ -260,10 +260,10 @@ func (s *dirScan) entry(k int, e dirEntry) {
 // that no system writes, a first cluster that no volume has, or attributes that
 // no entry has together with lower case, which is what text looks like. plain is
 // what plainShort says of its name.
-func odd(g *Geometry, e dirEntry, plain bool) bool {
+func odd(g *Geometry, cp codepage, e dirEntry, plain bool) bool {
 	if n := e.name(); !plain && !isDotName(n) {
 		lower := false
-		for i, b := range n {
+		for i, b := range cp.lone(n) {
 			switch classifyShort(b, i) {
 			case shortIllegal:
 				return true
@@ -313,7 +313,7 @@ func (s *dirScan) isGarbage() bool {
 		if e.isEnd() || e.isFree() || e.isLong() && longSlot(e).ordOK() {
 			continue
 		}
-		if all++; odd(s.w.c.g, e, plainShort(e.name())) {
+		if all++; odd(s.w.c.g, s.w.c.cp, e, plainShort(e.name())) {
 			strange++
 		}
 	}
@@ -392,7 +392,7 @@ func (s *dirScan) name(k int) string {
 	l := s.live[k]
 	e := dirEntry(s.slot(int(l.slot)))
 	if l.long == l.slot {
-		return decodeShort(e.name(), e[offNTRes])
+		return s.w.c.cp.decode(e.name(), e[offNTRes])
 	}
 	var u [maxLongSlots * ldirChars]uint16
 	return decodeUnits(s.longUnits(int(l.long), int(l.slot), u[:0]))

@@ -5,6 +5,8 @@
 //
 //	[FAT]    Microsoft Extensible Firmware Initiative FAT32 File System
 //	         Specification, version 1.03, 6 December 2000 (fatgen103)
+//	[MICSFT] the mapping files of Microsoft's code pages to Unicode, in
+//	         VENDORS/MICSFT of the Unicode Consortium's mappings
 //	[Linux]  the kernel's fs/fat as behaviour that users of the volume meet
 //
 // Files: layout.go holds the on-disk records as views; geometry.go what the

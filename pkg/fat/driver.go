@@ -16,6 +16,6 @@ func Driver() *vol.Driver {
 		MountScan: mountScan,
 		Read:      read,
 		Need:      need,
-		Holds:     vol.Holds{Flags: true, Codepages: true, MaxSize: maxFileSize},
+		Holds:     vol.Holds{Flags: true, Codepages: codepageNumbers(), MaxSize: maxFileSize},
 	}
 }

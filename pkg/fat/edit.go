@@ -68,7 +68,7 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 	case "label-clusters":
 		return slots(func(_ int, b []byte) { dirEntry(b).setStart(FAT32, 0); dirEntry(b).setSize(0) })
 	case "label-invalid":
-		return slots(func(_ int, b []byte) { cleanLabel(b) })
+		return slots(func(_ int, b []byte) { c.cp.cleanLabel(b) })
 	case "attr-directory-volume":
 		return vol.Always(func() error { return c.oneAttr(n) })
 	case "directory-size":
@@ -111,8 +111,8 @@ func pad(b []byte) {
 	}
 }
 
-func cleanLabel(b []byte) {
-	for i, x := range b[:11] {
+func (cp codepage) cleanLabel(b []byte) {
+	for i, x := range cp.lone(b[:11]) {
 		if badLabelByte(x, i) {
 			b[i] = '_'
 		}

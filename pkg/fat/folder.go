@@ -266,7 +266,7 @@ func (ds *folders) resolve(path string, create bool) (file, error) {
 	slot, ok := dir.lookup(name)
 	switch {
 	case !ok && !create:
-		return file{}, missing(path, dir, name)
+		return file{}, ds.noSuch(path, dir, name)
 	case !ok:
 		slot, err = ds.create(dir, name, attrArchive)
 	case dir.at(slot).isDir():
@@ -275,10 +275,10 @@ func (ds *folders) resolve(path string, create bool) (file, error) {
 	return file{dir: dir, slot: slot, path: path}, err
 }
 
-// missing is the error that dir has nothing called name, on the way to path.
-func missing(path string, dir *folder, name string) error {
+// noSuch is the error that dir has nothing called name, on the way to path.
+func (ds *folders) noSuch(path string, dir *folder, name string) error {
 	return vol.NoSuch(path, dir.path, name, func(yield func(string) bool) {
-		eachEntry(dir.used(), func(n namedEntry) bool { return n.e.isVolume() || yield(n.name(dosPage())) })
+		eachEntry(dir.used(), func(n namedEntry) bool { return n.e.isVolume() || yield(n.name(ds.cp)) })
 	})
 }
 
@@ -286,7 +286,7 @@ func missing(path string, dir *folder, name string) error {
 func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, error) {
 	slot, ok := dir.lookup(name)
 	if !ok && !create {
-		return nil, missing(path, dir, name)
+		return nil, ds.noSuch(path, dir, name)
 	}
 	if !ok {
 		return ds.makeFolder(dir, name)

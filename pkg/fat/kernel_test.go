@@ -203,7 +203,7 @@ func (im *kernelImage) put(t *testing.T, d dev.Device) {
 	r.Open = func(i int) (vol.Contents, error) {
 		return inMemory{bytes.NewReader(im.want[r.Entries[i].Path].data)}, nil
 	}
-	putFiles(t, d, r)
+	putFiles(t, d, r, vol.ReadOptions{})
 }
 
 // inMemory is vol.Contents of bytes.
@@ -212,11 +212,11 @@ type inMemory struct{ *bytes.Reader }
 func (inMemory) Close() error { return nil }
 
 // putFiles carries a request out.
-func putFiles(t testing.TB, d dev.Device, r *vol.PutRequest) {
+func putFiles(t testing.TB, d dev.Device, r *vol.PutRequest, o vol.ReadOptions) {
 	t.Helper()
 	ctx := context.Background()
 	txn := dev.Begin(d)
-	v, err := open(ctx, txn, vol.OpenOptions{Raw: d})
+	v, err := open(ctx, txn, vol.OpenOptions{Raw: d, ReadOptions: o})
 	must(t, err)
 	res, err := v.(vol.Filler).Put(ctx, r)
 	must(t, err)

@@ -103,7 +103,7 @@ func (s *dirScan) finishRun(k int, e dirEntry) bool {
 }
 
 // shortOf is the short name of e as text, for findings.
-func (s *dirScan) shortOf(e dirEntry) string { return decodeShort(e.name(), e[offNTRes]) }
+func (s *dirScan) shortOf(e dirEntry) string { return s.w.c.cp.decode(e.name(), e[offNTRes]) }
 
 // renumberable reports whether the slots hold a whole name in order, and one
 // number is all that is wrong. Where the first slot does not say itself that it

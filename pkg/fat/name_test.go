@@ -31,12 +31,12 @@ func TestDecodeShort(t *testing.T) {
 		{"A\x01\x7FB    TXT", 0, `A\x01\x7FB.TXT`},
 		{"        TXT", 0, ".TXT"},
 	} {
-		if got := decodeShort([]byte(tt.name), tt.nt); got != tt.want {
-			t.Errorf("decodeShort(%q, %#x) = %q, want %q", tt.name, tt.nt, got, tt.want)
+		if got := dosPage().decode([]byte(tt.name), tt.nt); got != tt.want {
+			t.Errorf("decode(%q, %#x) = %q, want %q", tt.name, tt.nt, got, tt.want)
 		}
 	}
-	if got := string(utf16.Decode(shortUnits([]byte("\x9AB      TXT"), nil))); got != "ÜB.TXT" {
-		t.Errorf("shortUnits gives %q", got)
+	if got := string(utf16.Decode(dosPage().units([]byte("\x9AB      TXT"), nil))); got != "ÜB.TXT" {
+		t.Errorf("units gives %q", got)
 	}
 }
 
@@ -128,8 +128,8 @@ func TestFitsShort(t *testing.T) {
 		if got != want {
 			t.Errorf("fits(%q) = %q, want %q", name, got, want)
 		}
-		if ok && decodeShort(short[:], nt) != name {
-			t.Errorf("fits(%q) reads back as %q", name, decodeShort(short[:], nt))
+		if ok && dosPage().decode(short[:], nt) != name {
+			t.Errorf("fits(%q) reads back as %q", name, dosPage().decode(short[:], nt))
 		}
 	}
 }

@@ -106,7 +106,7 @@ func widthUnclear(d dev.Device, b bootSector, g *Geometry) (bool, error) {
 	if !b.hasExt() || g.Type == FAT32 || s != "FAT12   " && s != "FAT16   " || s[3:5] == fmt.Sprint(int(g.Type)) {
 		return false, nil
 	}
-	return (&checker{d: d, g: g}).otherWidthFits()
+	return (&checker{d: d, g: g, cp: dosPage()}).otherWidthFits()
 }
 
 // needsCheck returns vol.ErrDirty with the reason for which a volume must be

@@ -134,8 +134,8 @@ func (f *ownerFinder) finish() error {
 			if err != nil {
 				return err
 			}
-			o.holds = looksLike(f.w.c.g, buf)
-			o.slots, _ = tally(f.w.c.g, buf)
+			o.holds = looksLike(f.w.c.g, f.w.c.cp, buf)
+			o.slots, _ = tally(f.w.c.g, f.w.c.cp, buf)
 			if o.prefix == 0 && !o.root {
 				if o.proof, err = f.w.proofOf(o.start, o.ref.dir); err != nil {
 					return err
@@ -243,7 +243,7 @@ func (w *walk) isDirAt(i int32, cl uint32, first bool) (bool, error) {
 		}
 	}
 	buf, err := w.c.readSome(w.c.g.ClusterRange(cl, 1), bootSectorLen)
-	return looksLike(w.c.g, buf) != rootOther, err
+	return looksLike(w.c.g, w.c.cp, buf) != rootOther, err
 }
 
 // isSettled reports whether slot of a directory is known to be one.

@@ -70,7 +70,7 @@ func labelEntryName(label []byte) []byte {
 func (r *formatRequest) labelText() string {
 	var s []rune
 	for i, c := range r.label[:trimSpaces(r.label)] {
-		s = append(s, dosPage().rune(c, i))
+		s = append(s, charmap.CodePage437.DecodeByte(entryByte(c, i)))
 	}
 	return string(s)
 }

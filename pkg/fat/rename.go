@@ -4,7 +4,10 @@ import "github.com/fatkit/fatkit/pkg/vol"
 
 // dirNames is the names of a directory, short and long, as repairs that rename
 // leave them. It is made when the first of them in the directory needs it.
-type dirNames struct{ *vol.NameSet }
+type dirNames struct {
+	*vol.NameSet
+	cp codepage
+}
 
 // names of directory dir, as they are on the device by now.
 func (c *checker) names(dir int32) (dirNames, error) {
@@ -17,10 +20,10 @@ func (c *checker) names(dir int32) (dirNames, error) {
 	if err != nil {
 		return dirNames{}, err
 	}
-	ns := dirNames{vol.NewNameSet(foldUnit)}
+	ns := dirNames{vol.NewNameSet(foldUnit), c.cp}
 	var short, long []uint16
 	for _, l := range s.live {
-		short, long = shortUnits(s.slot(int(l.slot))[:11], short[:0]), nil
+		short, long = c.cp.units(s.slot(int(l.slot))[:11], short[:0]), nil
 		if l.long != l.slot {
 			long = s.longUnits(int(l.long), int(l.slot), nil)
 		}
@@ -116,7 +119,7 @@ func (c *checker) changeLong(dir, slot, n int32, change func(u []uint16)) error 
 	if _, err := c.d.ReadAt(e, c.walk.slotOff(dir, int(slot+n))); err != nil {
 		return err
 	}
-	short := shortUnits(e[:11], nil)
+	short := c.cp.units(e[:11], nil)
 	ns.dropEntry(short, u)
 	change(u)
 	if ns.Has(u) {
@@ -145,12 +148,12 @@ func (c *checker) renameShort(n *scanNote) error {
 	if err != nil {
 		return err
 	}
-	ns.dropEntry(shortUnits(e[:11], nil), u)
-	name := cleanShort(e[:11])
-	if ns.Has(shortUnits(name[:], nil)) {
+	ns.dropEntry(c.cp.units(e[:11], nil), u)
+	name := c.cp.cleanShort(e[:11])
+	if ns.Has(c.cp.units(name[:], nil)) {
 		name = ns.uniqueShort(name)
 	}
-	ns.addEntry(shortUnits(name[:], nil), u)
+	ns.addEntry(c.cp.units(name[:], nil), u)
 	if _, err := c.d.WriteAt(name[:], off); err != nil {
 		return err
 	}
@@ -161,22 +164,22 @@ func (c *checker) renameShort(n *scanNote) error {
 // that are made for new files these count on from where the last one ended,
 // so that a directory of nothing but equal names takes no search.
 func (ns dirNames) uniqueShort(name [11]byte) [11]byte {
-	units := shortUnits(name[:], nil)
+	units := ns.cp.units(name[:], nil)
 	for {
 		tail := ns.Tail(units)
 		v := name
-		stem := min(trimSpaces(name[:8]), 8-len(tail))
+		stem := ns.cp.cut(name[:trimSpaces(name[:8])], 8-len(tail))
 		copy(v[stem:8], tail+"        ")
-		if !ns.Has(shortUnits(v[:], nil)) {
+		if !ns.Has(ns.cp.units(v[:], nil)) {
 			return v
 		}
 	}
 }
 
 // cleanShort is name with everything replaced that a short name must not hold.
-func cleanShort(name []byte) [11]byte {
+func (cp codepage) cleanShort(name []byte) [11]byte {
 	n := [11]byte(name)
-	for i, b := range n {
+	for i, b := range cp.lone(name) {
 		switch classifyShort(b, i) {
 		case shortLower:
 			n[i] = b - 'a' + 'A'

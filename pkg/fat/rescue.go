@@ -199,7 +199,7 @@ func (c *checker) placeFound(p *linkRepair, files []lostFile) ([]foundDir, error
 			return nil, vol.ErrNotNow
 		}
 		f := foundDir{name: fmt.Sprintf("FOUND   %03d", no), files: files[:min(len(files), filesPerFound)]}
-		if ns.Has(shortUnits([]byte(f.name), nil)) {
+		if ns.Has(c.cp.units([]byte(f.name), nil)) {
 			continue
 		}
 		files = files[len(f.files):]

@@ -139,8 +139,11 @@ func (c *batch) file(path string, create bool) (*handle, error) {
 			return nil, vol.Refusef("%s: %s is no directory", path, dir.path)
 		}
 		next, err := c.child(dir, part, create, last)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case next == nil:
+			return nil, vol.NoSuch(path, dir.path, part, dir.names)
 		}
 		dir = next
 	}
@@ -150,7 +153,8 @@ func (c *batch) file(path string, create bool) (*handle, error) {
 	return dir, nil
 }
 
-// child opens what a directory has under a name, or makes it.
+// child opens what a directory has under a name, or makes it. Without create it is
+// nil where there is nothing.
 func (c *batch) child(dir *handle, name string, create, last bool) (*handle, error) {
 	n, err := dir.nameIn(name)
 	if err != nil {
@@ -175,7 +179,7 @@ func (c *batch) child(dir *handle, name string, create, last bool) (*handle, err
 		}
 		return h, nil
 	case !create:
-		return nil, vol.NoSuch(path, dir.path, name, dir.names)
+		return nil, nil
 	}
 	mode := uint16(newDirMode)
 	if last {

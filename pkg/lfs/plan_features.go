@@ -9,6 +9,7 @@ import (
 // feature is a feature of the format as the option names it.
 type feature struct {
 	name  string
+	also  string // another name, that of the mount option
 	bit   uint32
 	needs uint32 // features that must be given with it
 	not   string // why it cannot be had
@@ -19,7 +20,7 @@ func featureNames() []feature {
 	return []feature{
 		{name: "encrypt", bit: featEncrypt},
 		{name: "extra_attr", bit: featExtraAttr},
-		{name: "project_quota", bit: featProjectQuota, needs: featExtraAttr},
+		{name: "project_quota", also: "prjquota", bit: featProjectQuota, needs: featExtraAttr},
 		{name: "inode_checksum", bit: featInodeChecksum, needs: featExtraAttr},
 		{name: "flexible_inline_xattr", bit: featFlexXattr, needs: featExtraAttr},
 		{name: "quota", bit: featQuota},
@@ -64,7 +65,7 @@ func (r *formatRequest) readFeatures() error {
 		f, ok := findFeature(known, strings.TrimSpace(name))
 		switch {
 		case !ok:
-			return vol.Usagef("feature %q: it can be %s", strings.TrimSpace(name), featureList(featKnown&^featZoned&^featDeviceAlias&^featPackedSSA))
+			return vol.Usagef("feature %q: it can be %s", strings.TrimSpace(name), strings.Join(givenFeatures(known), ", "))
 		case f.not != "":
 			return vol.Usagef("feature %s: %s", f.name, f.not)
 		}
@@ -82,9 +83,19 @@ func (r *formatRequest) readFeatures() error {
 	return nil
 }
 
+// givenFeatures are the names of those that can be had.
+func givenFeatures(known []feature) (names []string) {
+	for _, f := range known {
+		if f.not == "" {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
 func findFeature(known []feature, name string) (feature, bool) {
 	for _, f := range known {
-		if f.name == name {
+		if f.name == name || f.also != "" && f.also == name {
 			return f, true
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -196,7 +195,7 @@ func (p *filling) meet(dir *folder, n *dirName, there entryPlace, i int) error {
 	wantsDir := e.Same < 0 && e.Kind == vol.KindDir
 	switch {
 	case wantsDir && old.b.isDir() && p.r.New:
-		return vol.EntryError(e, "%s: %w", at, fs.ErrExist)
+		return vol.EntryError(e, "%w", vol.Existsf("it is there already"))
 	case wantsDir && old.b.isDir():
 		p.dirs[e.Path], p.nids[i] = there.ino, there.ino
 		return nil
@@ -205,7 +204,7 @@ func (p *filling) meet(dir *folder, n *dirName, there entryPlace, i int) error {
 	case old.b.isDir():
 		return vol.EntryError(e, "%s is a directory that is there", at)
 	case !p.r.Replace:
-		return vol.EntryError(e, "%s is there already; --replace puts a file in its place: %w", at, fs.ErrExist)
+		return vol.EntryError(e, "%w", vol.Existsf("%s is there already; --replace puts a file in its place", at))
 	}
 	nid, kind, err := p.target(dir, n, i)
 	if err != nil {
@@ -245,7 +244,7 @@ func (p *filling) folderOf(name string, e *vol.Entry) (*folder, error) {
 	case err != nil:
 		return nil, p.blame(e, err)
 	case there.ino == 0 && !p.r.Parents:
-		return nil, vol.NoSuch("/"+e.Path, parent.h.path, own, func(func(string) bool) {})
+		return nil, vol.NoSuch(e.Path, parent.h.path, own, vol.NoNames)
 	case there.ino == 0:
 		nid, err := p.makeParent(parent, &n)
 		if err != nil {

@@ -53,7 +53,7 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	if e.Kind != vol.KindFile {
 		h.b[inodeAdvise] &^= adviseCold | adviseHot
 	}
-	h.describe(e)
+	h.describe(p.inherited(dir, e))
 	if links := 1 + p.more[i]; links > 1 {
 		// [Linux] behaviour f2fs_init_inode_metadata(): of a file with several
 		// names it is not known any more which directory it is from.
@@ -83,6 +83,20 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	}
 	p.leaf = h.leaf
 	return h.nid, h.store()
+}
+
+// inherited is a as it is in a directory that hands its group on, if the request
+// says so. [Linux] behaviour inode_init_owner().
+func (p *filling) inherited(dir *folder, a *vol.Entry) *vol.Entry {
+	if !p.r.Inherit || dir.h.b.mode()&modeSetGID == 0 {
+		return a
+	}
+	b := *a
+	b.GID = dir.h.b.gid()
+	if b.Kind == vol.KindDir {
+		b.Mode |= modeSetGID
+	}
+	return &b
 }
 
 // describe sets owners, mode and times. What the entry does not say of times is

@@ -95,7 +95,7 @@ func (rm *removal) path(ctx context.Context, name string, done map[string]bool) 
 		case there.ino == 0 && done[at]:
 			return nil
 		case there.ino == 0:
-			return vol.NoSuch(name, dir.h.path, part, func(func(string) bool) {})
+			return vol.NoSuch(name, dir.h.path, part, vol.NoNames)
 		case i == len(parts)-1:
 			done[at] = true
 			return rm.entry(ctx, dir, there, at)

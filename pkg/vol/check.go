@@ -11,6 +11,7 @@ type CheckOptions struct {
 	// What becomes of a log that a mount would replay: NoReplay leaves it,
 	// DiscardLog gives it up.
 	NoReplay, DiscardLog bool
+	ReadOptions
 }
 
 // Checker is one round over one volume: it reads, reports, and offers fixes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -59,15 +60,18 @@ func distance(a, b []rune, most int) int {
 	return rows[1][len(b)]
 }
 
-// NoSuch is ErrRequest, and fs.ErrNotExist, for the path of a file: the directory dir
+// NoSuch is ErrRequest, and fs.ErrNotExist, for the path p of a file: the directory dir
 // has none called name. Of names, those that it has, the nearest is suggested.
-func NoSuch(path, dir, name string, names iter.Seq[string]) error {
+func NoSuch(p, dir, name string, names iter.Seq[string]) error {
 	hint := ""
-	if near := Nearest(name, names); near != "" {
+	others := func(yield func(string) bool) {
+		names(func(s string) bool { return s == "." || s == ".." || yield(s) })
+	}
+	if near := Nearest(name, others); near != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", near)
 	}
-	return fmt.Errorf("%w: %s: there is no %q in %s%s: %w", ErrRequest, path, name, dir, hint, fs.ErrNotExist)
+	return Saying(fmt.Sprintf("%s: %s: there is no %q in %s%s", ErrRequest, path.Clean("/"+strings.TrimPrefix(p, "::")), name, dir, hint), ErrRequest, fs.ErrNotExist)
 }
 
-// noNames is for NoSuch where nobody knows what else there is.
-func noNames(func(string) bool) {}
+// NoNames is for NoSuch where nobody knows what else there is.
+func NoNames(func(string) bool) {}

@@ -27,7 +27,9 @@ func TestNoSuch(t *testing.T) {
 	if !errors.Is(err, ErrRequest) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `(did you mean "DCIN"?)`) {
 		t.Error(err)
 	}
-	if err := NoSuch("/X", "/", "X", slices.Values([]string{"LOG"})); strings.Contains(err.Error(), "mean") {
-		t.Error(err)
+	for _, p := range []string{"/A/X", "A/X", "::A/X", "/A//X/"} {
+		if err := NoSuch(p, "/A", "X", slices.Values([]string{"LOG"})); err.Error() != `request cannot be met: /A/X: there is no "X" in /A` {
+			t.Error(err)
+		}
 	}
 }

@@ -18,7 +18,7 @@ type Holds struct {
 	Xattrs    bool
 	Holes     bool
 	Flags     bool  // FileFlags
-	Codepages bool  // short names, in a code page that is written nowhere
+	Codepages []int // of short names: those that are known; which one is written nowhere
 	MaxSize   int64 // of a file, bytes
 }
 
@@ -61,6 +61,9 @@ type PutRequest struct {
 	Replace bool
 	// New refuses a directory that is there already, as mkdir without -p does.
 	New bool
+	// Inherit gives entries the group of their directory, and directories its bit
+	// for that, where the directory has it: as for what mkdir(2) makes.
+	Inherit bool
 	// Rename changes names that the format cannot hold; otherwise they are
 	// refused.
 	Rename bool

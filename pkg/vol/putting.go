@@ -120,7 +120,7 @@ func (p *putting[D]) folder(name string, e *Entry) (dir D, err error) {
 	}
 	dir, err = p.Enter(parent, path.Base(name), e.Path, p.r.Parents)
 	if errors.Is(err, fs.ErrNotExist) {
-		return dir, NoSuch("/"+e.Path, p.Path(parent), path.Base(name), noNames)
+		return dir, NoSuch(e.Path, p.Path(parent), path.Base(name), NoNames)
 	}
 	if err == nil {
 		p.dirs[name] = dir
@@ -183,7 +183,7 @@ func (p *putting[D]) directory(dir D, i int) error {
 	own := path.Base(e.Path)
 	if _, ok := p.there(dir, own); ok {
 		if p.r.New {
-			return EntryError(e, "it is there already: %w", fs.ErrExist)
+			return EntryError(e, "%w", Existsf("it is there already"))
 		}
 		kid, err := p.Enter(dir, own, e.Path, false)
 		if err == nil {
@@ -239,7 +239,7 @@ func (p *putting[D]) replace(dir D, slot, i int) error {
 	case p.IsDir(dir, slot):
 		return EntryError(e, "%s is a directory that is there", at)
 	case !p.r.Replace:
-		return EntryError(e, "%s is there already; --replace puts a file in its place: %w", at, fs.ErrExist)
+		return EntryError(e, "%w", Existsf("%s is there already; --replace puts a file in its place", at))
 	}
 	p.note(dir, slot, i)
 	return p.Replace(dir, slot, i, at)

@@ -87,7 +87,7 @@ func (rm *removing[D]) path(p string) error {
 	name := parts[len(parts)-1]
 	slot, ok := rm.Lookup(dir, name)
 	if !ok {
-		return NoSuch(p, rm.Path(dir), name, noNames)
+		return NoSuch(p, rm.Path(dir), name, NoNames)
 	}
 	if rm.slots[dir] == nil {
 		rm.slots[dir] = make(map[int]bool)

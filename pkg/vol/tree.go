@@ -193,7 +193,7 @@ func Glob(ctx context.Context, t Tree, pattern string) ([]*Node, error) {
 		}
 	}
 	if len(at) == 0 {
-		return nil, fmt.Errorf("%w: nothing matches %q: %w", ErrRequest, pattern, fs.ErrNotExist)
+		return nil, Saying(fmt.Sprintf("%s: nothing matches %q", ErrRequest, pattern), ErrRequest, fs.ErrNotExist)
 	}
 	return at, nil
 }
@@ -267,6 +267,18 @@ func (r *SectionReader) ReadAt(p []byte, off int64) (n int, err error) {
 		return len(p), io.EOF
 	}
 	return len(p), nil
+}
+
+// NextData is the first range at pos or behind it that is on the volume; what is
+// before it, and all that follows where it is empty, is zeros that need not be read.
+func (r *SectionReader) NextData(pos int64) dev.Range {
+	for _, m := range r.Mappings[r.first(pos):] {
+		data := dev.Range{Off: m.Pos, Len: m.Length}.Intersect(dev.Range{Off: pos, Len: min(r.Valid, r.Size) - pos})
+		if !m.Unwritten && !data.Empty() {
+			return data
+		}
+	}
+	return dev.Range{}
 }
 
 // first is the index of the first mapping that ends beyond off.

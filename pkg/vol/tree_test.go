@@ -3,11 +3,14 @@ package vol
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev"
 )
 
 // graph is a Tree of names alone: what is in each directory, by its path; a name
@@ -178,4 +181,30 @@ func TestWalkBroken(t *testing.T) {
 			t.Errorf("%v: walk meets %v: %v", c.says, met, err)
 		}
 	}
+}
+
+// What a volume has of a file is found, and nothing else: neither holes, nor what
+// was never written, nor what is behind the end.
+func TestNextData(t *testing.T) {
+	r := &SectionReader{Size: 100_000, Valid: 50_000, Mappings: []Mapping{
+		mapped(4096, 8192, false), mapped(12288, 4096, true), mapped(16384, 4096, false), mapped(40_960, 20_480, false), mapped(90_000, 4096, false)}}
+	var got []string
+	for pos := int64(0); ; {
+		d := r.NextData(pos)
+		if d.Empty() {
+			break
+		}
+		got, pos = append(got, d.String()), d.End()
+	}
+	if want := "[4096+8192 16384+4096 40960+9040]"; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	if d := r.NextData(5000); d != (dev.Range{Off: 5000, Len: 4096 + 8192 - 5000}) {
+		t.Errorf("from inside: %v", d)
+	}
+}
+
+func mapped(pos, n int64, unwritten bool) (m Mapping) {
+	m.Pos, m.Length, m.Unwritten = pos, n, unwritten
+	return m
 }

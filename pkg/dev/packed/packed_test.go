@@ -38,6 +38,47 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
+// TestTrailing: zeros behind a gzip file are padding; what else there may be is told
+// from a file that is cut short.
+func TestTrailing(t *testing.T) {
+	b := devtest.Sample(100_000)
+	one := devtest.Pack(t, "gzip", b)
+	for _, tail := range []string{"\x00", string(make([]byte, 70_000))} {
+		if got, err := unpackAll(t, "gzip", append(bytes.Clone(one), tail...)); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("%d zeros: %d bytes, %v", len(tail), len(got), err)
+		}
+	}
+	for _, tail := range []string{"x", "\x1f\x8b", "\x1f\x8b\x07", "\x00\x00x", "\x00" + string(one), "a text behind it"} {
+		if _, err := unpackAll(t, "gzip", append(bytes.Clone(one), tail...)); !errors.Is(err, errTrailing) {
+			t.Errorf("%.20q: %v", tail, err)
+		}
+	}
+	for n := range 30 {
+		if _, err := unpackAll(t, "gzip", append(bytes.Clone(one), one[:len(one)-1-n]...)); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("the second one without %d bytes: %v", n+1, err)
+		}
+	}
+}
+
+// A zstd file may begin and end with frames that are passed over: pzstd writes such
+// ones.
+func TestSkippable(t *testing.T) {
+	b := devtest.Sample(1000)
+	skip := []byte("\x5e\x2a\x4d\x18\x03\x00\x00\x00abc")
+	whole := append(append(bytes.Clone(skip), devtest.Pack(t, "zstd", b)...), skip...)
+	if kind := Kind(whole[:6]); kind != "zstd" {
+		t.Errorf("it is %q", kind)
+	}
+	if got, err := unpackAll(t, "zstd", whole); err != nil || !bytes.Equal(got, b) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	for _, head := range []string{"", "\x5e\x2a\x4d", "\x4f\x2a\x4d\x18", "\x60\x2a\x4d\x18", "\x5e\x2a\x4d\x19"} {
+		if kind := Kind([]byte(head)); kind != "" {
+			t.Errorf("%q is %q", head, kind)
+		}
+	}
+}
+
 func unpackAll(t *testing.T, packing string, b []byte) ([]byte, error) {
 	t.Helper()
 	r, err := NewReader(packing, bufio.NewReader(bytes.NewReader(b)))
