@@ -29,17 +29,12 @@ func (a *app) cat(c *cli.Context) error {
 	case c.NArg() < 2:
 		return usagef("cat wants an image and the path of a file in it; see fatkit cat --help")
 	}
-	image := c.Args().First()
-	o, err := a.readOptions(c)
-	if err != nil {
-		return err
-	}
-	r, err := a.openTree(c.Context, image, o)
+	r, err := a.openFirst(c)
 	if err != nil {
 		return err
 	}
 	err = a.catFiles(c.Context, r, c.Args().Tail())
-	return about(image, errors.Join(err, r.Close()))
+	return about(r.arg, errors.Join(err, r.Close()))
 }
 
 func (a *app) catFiles(ctx context.Context, r *reading, paths []string) error {

@@ -36,6 +36,7 @@ type checkOptions struct {
 	progress *fsckProgress // -C: for fsck(8)
 	report   reporter
 	read     vol.ReadOptions // of those volumes that have code pages
+	ask      *asker          // of a person, about all images and volumes
 }
 
 // ready are the options with all that a check of one image needs.
@@ -49,7 +50,7 @@ func (o *checkOptions) ready() *checkOptions {
 	}
 	r.images, r.slots = 1, make(chan struct{}, r.workers)
 	if r.mode == modeAsk {
-		r.slots = make(chan struct{}, 1) // one question at a time
+		r.slots, r.ask = make(chan struct{}, 1), &asker{} // one question at a time
 	}
 	return &r
 }
@@ -222,12 +223,15 @@ func readProgress(c *cli.Context) (*fsckProgress, error) {
 	return &fsckProgress{w: f}, nil
 }
 
-// decider picks the repairs that the options ask for.
-func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
+// decider picks the repairs that the options ask for, for a volume that is called so
+// and begins at byte base of the image.
+func (o *checkOptions) decider(ctx context.Context, a *app, name string, base int64) vol.Decider {
 	if o.mode == modeReport {
 		return nil
 	}
-	ask := &asker{app: a, meter: a.board}
+	if o.ask != nil {
+		o.ask.app, o.ask.meter, o.ask.name, o.ask.base = a, a.board, name, base
+	}
 	wanted := false // lost clusters, by a file that they continue
 	return func(f *vol.Finding) int {
 		offered := f.Offered()
@@ -242,7 +246,7 @@ func (o *checkOptions) decider(ctx context.Context, a *app) vol.Decider {
 		case len(offered) == 0:
 			return -1
 		case o.mode == modeAsk:
-			return ask.decide(ctx, f, offered)
+			return o.ask.decide(ctx, f, offered)
 		case f.Severity < vol.SevWarning:
 			return -1 // it is legal, and none of our business
 		case o.mode == modeAll:

@@ -13,10 +13,12 @@ import (
 // maxTries is how often a question is asked again after an answer that is none.
 const maxTries = 3
 
-// asker asks a person about each repair.
+// asker asks a person about each repair, of one volume at a time.
 type asker struct {
 	app   *app
 	meter *meter
+	name  string // of the volume
+	base  int64  // where it begins in the image
 	lines *bufio.Reader
 	all   bool // yes to all that follow
 	done  bool // no to all that follow
@@ -54,10 +56,14 @@ func (k *asker) sweep(f *vol.Finding) int {
 }
 
 func (k *asker) show(f *vol.Finding, offered []vol.Repair) {
-	d := newFindingDoc(&vol.Outcome{Finding: f, Mendable: true}, 0)
-	k.app.tell("\n%s %s %s%s\n", d.Severity, d.Code, where(d.locationDoc), printable(d.Message))
+	d := newFindingDoc(&vol.Outcome{Finding: f, Mendable: true}, k.base)
+	k.app.tell("\n%s\n", k.app.fit(fmt.Sprintf("%s: %s %s %s%s", printable(k.name), d.Severity, d.Code, where(d.locationDoc), printable(d.Message))))
 	for i, r := range offered {
-		k.app.tell("  %d  %s%s\n", i+1, r.Title, lossWords(r.Loss.String()))
+		loss := lossWords(r.Loss.String())
+		if loss == "" {
+			loss = losesNothing
+		}
+		k.app.tell("  %d  %s%s\n", i+1, r.Title, loss)
 	}
 }
 

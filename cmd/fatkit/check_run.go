@@ -158,7 +158,7 @@ func (r *checkRun) fsck(ctx context.Context, rg region) (*vol.Result, error) {
 		defer txn.Rollback()
 		d = txn
 	}
-	res, err := vol.Fsck(ctx, d, rg.drv, o, r.o.decider(ctx, r.a), sink)
+	res, err := vol.Fsck(ctx, d, rg.drv, o, r.o.decider(ctx, r.a, rg.name(r.im.arg), rg.at.Off), sink)
 	if err != nil {
 		txn.Rollback()
 		return nil, err

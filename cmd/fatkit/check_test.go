@@ -184,6 +184,35 @@ func TestCheckAsks(t *testing.T) {
 	}
 }
 
+// TestCheckAsksOfDisk: a question says of which volume it is and where in the image,
+// and answers for all that follows, and those typed ahead, are for all volumes and images.
+func TestCheckAsksOfDisk(t *testing.T) {
+	for _, c := range []struct {
+		answers      string
+		first, other byte
+		asked        int
+	}{
+		{"a\n", fakeMended, fakeMended, 1},
+		{"q\n", pSafe, pSafe, 1},
+		{"n\na\n", pSafe, fakeMended, 2},
+		{"y\nq\n", fakeMended, pSafe, 2},
+		{"n\nn\nn\n", pSafe, pSafe, 3},
+	} {
+		f := twoPartitions(t, fakeVolumeBytes(pSafe), fakeVolumeBytes(pSafe))
+		f.write(f.image+"2", fakeVolumeBytes(pSafe))
+		f.stdin, f.tty = c.answers, true
+		got := f.run("check", "-r", "IMAGE", "IMAGE2")
+		got.want(t, anyCode, "card.img:1: error FAKE-0002 /f0, cluster 2, byte 33280: something is wrong", "  1  put it right (loses nothing)\n")
+		if n := strings.Count(got.err, "Repair? ["); n != c.asked {
+			t.Errorf("%q: asked %d times\n%s", c.answers, n, got.err)
+		}
+		b := f.read()
+		if b[64*512+fakeProblems] != c.first || b[64*512+fakeSize+fakeProblems] != c.other {
+			t.Errorf("%q: %d, %d", c.answers, b[64*512+fakeProblems], b[64*512+fakeSize+fakeProblems])
+		}
+	}
+}
+
 // seconds are no part of a golden file.
 var seconds = regexp.MustCompile(`"seconds": [0-9.e+-]+`)
 

@@ -230,6 +230,20 @@ func (r *toolRun) driver() *vol.Driver {
 // refused is an option that cannot be honoured.
 func refused(names, arg, help string) toolOption { return toolOption{names, arg, help, nil} }
 
+// sets is an option that sets what at has of a run.
+func sets(names, help string, at func(*toolRun) *bool) toolOption {
+	return toolOption{names, "", help, func(r *toolRun, _ string) error { *at(r) = true; return nil }}
+}
+
+func verbosely(r *toolRun) *bool { return &r.a.verbose }
+func quietly(r *toolRun) *bool   { return &r.mkfs.quiet }
+func salvaging(r *toolRun) *bool { return &r.fsck.salvage }
+
+// volumeLabel is the option for that.
+func volumeLabel(names string) toolOption {
+	return toolOption{names, "LABEL", "volume label", func(r *toolRun, v string) error { r.mkfs.opts.Label = v; return nil }}
+}
+
 // noop is an option that asks for what is done anyway.
 func noop(names, arg, help string) toolOption {
 	return toolOption{names, arg, help, func(*toolRun, string) error { return nil }}

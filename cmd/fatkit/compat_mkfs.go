@@ -181,7 +181,7 @@ func mkfsFATOptions() []toolOption {
 			m.opts.Type = "fat" + v
 			return nil
 		})},
-		{"-n", "LABEL", "volume label", opt(func(m *mkfsRun, v string) error { m.opts.Label = v; return nil })},
+		volumeLabel("-n"),
 		{"-i", "ID", "volume serial, 8 hexadecimal digits", filled("-i", func(m *mkfsRun) *string { return &m.opts.ID })},
 		{"-s", "COUNT", "sectors to a cluster", opt(func(m *mkfsRun, v string) (err error) { m.cluster, err = number("-s", v, 1, 128); return })},
 		{"-S", "BYTES", "sector size", opt(func(m *mkfsRun, v string) (err error) { m.opts.SectorSize, err = number("-S", v, 512, 32768); return })},
@@ -206,7 +206,7 @@ func mkfsFATOptions() []toolOption {
 		{"-a", "", "put the data area where it comes to lie, unaligned", opt(func(m *mkfsRun, _ string) error { m.opts.Align = -1; return nil })},
 		{"-C", "", "make the file, BLOCKS large", opt(func(m *mkfsRun, _ string) error { m.create = true; return nil })},
 		{"-I", "", "write over the partition table of a whole disk", opt(func(m *mkfsRun, _ string) error { m.tables = true; return nil })},
-		{"-v", "", "print the layout", func(r *toolRun, _ string) error { r.a.verbose = true; return nil }},
+		sets("-v", "print the layout", verbosely),
 		{"--offset", "SECTOR", "where the volume begins in the target", opt(func(m *mkfsRun, v string) (err error) {
 			m.offset, err = number("--offset", v, 0, math.MaxInt64)
 			return

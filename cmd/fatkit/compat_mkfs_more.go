@@ -36,7 +36,7 @@ func mkfsExFATOptions() []toolOption {
 		}
 	}
 	return append([]toolOption{
-		{"-L -n --volume-label", "LABEL", "volume label", func(r *toolRun, v string) error { r.mkfs.opts.Label = v; return nil }},
+		volumeLabel("-L -n --volume-label"),
 		{"-U --volume-guid", "GUID", "volume GUID", filled("-U", func(m *mkfsRun) *string { return &m.opts.VolumeGUID })},
 		{"-c --cluster-size", "SIZE", "size of a cluster", sized("-c", func(m *mkfsRun) *int64 { return &m.opts.ClusterSize })},
 		{"-b --boundary-align", "SIZE", "put FAT and clusters on a multiple of this", sized("-b", func(m *mkfsRun) *int64 { return &m.opts.Align })},
@@ -44,8 +44,8 @@ func mkfsExFATOptions() []toolOption {
 		{"-P --partition-table", "none", "none: write no partition table", only("-P", "none")},
 		noop("-F --force", "", "write over what is there, as is done in any case"),
 		noop("-K --nodiscard", "", "discard nothing, as is done in any case"),
-		{"-q --quiet", "", "print errors only", func(r *toolRun, _ string) error { r.mkfs.quiet = true; return nil }},
-		{"-v --verbose", "", "print the layout", func(r *toolRun, _ string) error { r.a.verbose = true; return nil }},
+		sets("-q --quiet", "print errors only", quietly),
+		sets("-v --verbose", "print the layout", verbosely),
 		refused("-f --full-format", "", "writing zeros over all of the volume"),
 		refused("-C --check-written", "", "reading back all that was written"),
 		refused("--pack-bitmap", "", "putting the bitmap between FAT and clusters"),
@@ -101,7 +101,7 @@ func distinct(list []string) []string {
 
 func mkfsF2FSOptions() []toolOption {
 	return append([]toolOption{
-		{"-l", "LABEL", "volume label", func(r *toolRun, v string) error { r.mkfs.opts.Label = v; return nil }},
+		volumeLabel("-l"),
 		{"-U", "UUID", "volume UUID", filled("-U", func(m *mkfsRun) *string { return &m.opts.ID })},
 		{"-f", "", "write over what is recognised there", func(r *toolRun, _ string) error { r.mkfs.force = true; return nil }},
 		{"-g", "NAME", "defaults for android; what is no name is taken for none", android},
@@ -152,7 +152,7 @@ func mkfsF2FSOptions() []toolOption {
 		{"-a", "0", "0: no allocation from the end", only("-a", "0")},
 		noop("-t", "0|1|nodiscard|discard", "whether to discard what is there first; fatkit never does, and nothing depends on it"),
 		{"-d", "LEVEL", "print the layout, from 1 on", debugLevel},
-		{"-q", "", "print errors only", func(r *toolRun, _ string) error { r.mkfs.quiet = true; return nil }},
+		sets("-q", "print errors only", quietly),
 		refused("-c", "DEVICE", "volumes over several devices"),
 		refused("-H", "", "write-life hints for the device"),
 		refused("-i", "", "the large NAT bitmap"),

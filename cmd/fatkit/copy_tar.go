@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/source"
 )
 
 // tarSink writes a tar archive in PAX format, which keeps all that the formats
@@ -60,7 +61,7 @@ func (s *tarSink) header(name string, n *vol.Node, flag byte) *tar.Header {
 		if h.PAXRecords == nil {
 			h.PAXRecords = map[string]string{}
 		}
-		h.PAXRecords["SCHILY.xattr."+x.Name] = string(x.Value)
+		h.PAXRecords[source.XattrRecord(x.Name)] = string(x.Value)
 	}
 	return h
 }

@@ -50,6 +50,7 @@ A block device that is mounted or held, and an image that backs a loop device, a
   936 950               Chinese             949            Korean
 
 Short names are read in 437 where none is named, and those that are written have ASCII alone; other letters are in long names, which are Unicode and need no code page. With --codepage letters of the page are in short names, too, and a name in capitals has no long one. Labels are in 437 in any case.`},
+		{"READING", `ls, cat, map and copy out of an image read a volume that asks for a check as far as it can be read. Of an F2FS volume that was not unmounted, and whose log of synced files waits for the next mount, they show what that mount would show, and say so on standard error: the log is carried out in memory and the image stays as it is. Blocks that this would write anew are shown where fatkit would put them. A log that is damaged cannot be carried out; then files are as the last checkpoint has them, and that is said. info shows what is on the disk, and in replay_nodes how much waits.`},
 		{"SIZES", `512, 64K, 1.5G and 2T are powers of two, 10MB is a power of ten.`},
 		{"JSON", `With --json, which every command but cat has, one JSON document goes to standard output, for several images one a line; copy out of an image, and map where it draws to a file, print one for errors alone. Its key "schema" is fatkit.COMMAND/1. Errors are documents, too:
 

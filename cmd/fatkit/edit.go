@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -85,7 +84,7 @@ func (a *app) rm(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return about(e.image, e.run(c.Context, func(t *target, v vol.Filler, d *editDoc) error {
+	return about(e.image, e.run(c.Context, func(t *target, v vol.Volume, d *editDoc) error {
 		if d.Paths, err = t.match(c.Context, e.paths, e.read); err != nil {
 			return err
 		}
@@ -144,7 +143,7 @@ func (a *app) mkdir(c *cli.Context) error {
 		named[entry.Path] = true
 		req.Entries = append(req.Entries, entry)
 	}
-	return about(e.image, e.run(c.Context, func(_ *target, v vol.Filler, d *editDoc) error {
+	return about(e.image, e.run(c.Context, func(_ *target, v vol.Volume, d *editDoc) error {
 		d.Paths = e.paths
 		res, err := v.Put(c.Context, req)
 		if err != nil {
@@ -156,17 +155,13 @@ func (a *app) mkdir(c *cli.Context) error {
 }
 
 // run makes the change, and says what was done.
-func (e *edit) run(ctx context.Context, change func(*target, vol.Filler, *editDoc) error, verb string) error {
+func (e *edit) run(ctx context.Context, change func(*target, vol.Volume, *editDoc) error, verb string) error {
 	start := time.Now()
 	doc := &editDoc{Schema: "fatkit." + e.a.command + "/1", Image: e.image, DryRun: e.dryRun, Paths: []string{}}
 	c := volumeChange{e.image, e.undo, vol.OpenOptions{Force: e.force, ReadOptions: e.read}, e.dryRun}
 	stats, err := e.a.change(ctx, c, func(s *staging) error {
-		f, ok := s.vol.(vol.Filler)
-		if !ok {
-			return fmt.Errorf("%w: the files of a volume of this type cannot be changed", vol.ErrRequest)
-		}
 		doc.Type = s.vol.Info().Type
-		return change(s.target, f, doc)
+		return change(s.target, s.vol, doc)
 	})
 	if err != nil {
 		return err

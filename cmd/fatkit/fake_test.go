@@ -231,6 +231,14 @@ func (v *fakeVolume) ZeroRanges(_ context.Context, r vol.ZeroRequest) (*vol.Zero
 	return res, nil
 }
 
+func (*fakeVolume) Put(context.Context, *vol.PutRequest) (*vol.PutResult, error) {
+	return nil, fmt.Errorf("%w: a fake holds no files", vol.ErrRequest)
+}
+
+func (*fakeVolume) Remove(context.Context, vol.RemoveRequest) (*vol.RemoveResult, error) {
+	return nil, fmt.Errorf("%w: a fake holds no files", vol.ErrRequest)
+}
+
 func (v *fakeVolume) FreeRanges(_ context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
 	half := v.d.Size() / 2
 	if slack {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -152,20 +151,20 @@ func (l *filling) tell(image string) {
 // open opens the contents of entry i.
 func (l *filling) open(i int) (vol.Contents, error) { return l.src.Open(l.from[i]) }
 
-// bytes are what the contents come to.
-func (l *filling) bytes() (n int64) {
-	for i := range l.entries {
-		if e := &l.entries[i]; e.Kind == vol.KindFile && e.Same < 0 {
-			n += e.Size
-		}
+// findHoles makes holes of zeros where the format has such, so that it does not
+// matter what the source knows of them.
+func (l *filling) findHoles(ctx context.Context, h vol.Holds) error {
+	if h.HoleUnit == 0 {
+		return nil
 	}
-	return n
+	return source.FindHoles(ctx, l.entries, l.open, h.HoleUnit, h.Inside)
 }
 
-// data are the bytes of the contents that are no holes.
-func (l *filling) data() (n int64) {
+// dataBytes are what the contents come to without their holes.
+func (l *filling) dataBytes() (n int64) {
 	for i := range l.entries {
-		switch e := &l.entries[i]; {
+		e := &l.entries[i]
+		switch {
 		case e.Kind != vol.KindFile || e.Same >= 0:
 		case e.Data == nil:
 			n += e.Size
@@ -178,15 +177,21 @@ func (l *filling) data() (n int64) {
 	return n
 }
 
+// bytes are what the contents come to.
+func (l *filling) bytes() (n int64) {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Kind == vol.KindFile && e.Same < 0 {
+			n += e.Size
+		}
+	}
+	return n
+}
+
 // put stages entries on a volume, and copies their contents to raw; nil writes
 // nothing.
 func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req *vol.PutRequest, image string) (*vol.PutResult, error) {
-	f, ok := v.(vol.Filler)
-	if !ok {
-		return nil, fmt.Errorf("%w: files cannot be put on a volume of this type", vol.ErrRequest)
-	}
 	req.Entries, req.Open = l.entries, l.open
-	res, err := f.Put(ctx, req)
+	res, err := v.Put(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +203,7 @@ func (l *filling) put(ctx context.Context, v vol.Volume, d, raw dev.Device, req 
 	}
 	m := l.a.newMeter("copying")
 	defer m.clear()
-	total, done := l.data(), int64(0)
+	total, done := l.dataBytes(), int64(0)
 	err = vol.Pour(ctx, d, raw, req, res, func(n int64) {
 		done += n
 		m.update(done, total)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,4 +196,28 @@ func TestMkdirInherits(t *testing.T) {
 			t.Errorf("%s is not there:\n%s", want, o.out)
 		}
 	}
+}
+
+// The owner of the root directory is what --root-owner says, also beside --owner.
+func TestFillRootOwner(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFiles(t, map[string]string{"src/f": "x"})
+	realRun(t, "format", "-t", "f2fs", "-s", "64M", "-d", "src", "--owner", "7:8", "--root-owner", "9:10", "v.img").want(t, 0)
+	realRun(t, "copy", "-r", "v.img::/", "--tar", "out.tar").want(t, 0)
+	b, err := os.ReadFile("out.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	owners := map[string][2]int{}
+	for r := tar.NewReader(bytes.NewReader(b)); ; {
+		h, err := r.Next()
+		if err != nil {
+			break
+		}
+		owners[h.Name] = [2]int{h.Uid, h.Gid}
+	}
+	if owners["./"] != [2]int{9, 10} || owners["f"] != [2]int{7, 8} {
+		t.Errorf("owners %v", owners)
+	}
+	realRun(t, "format", "-t", "f2fs", "-s", "64M", "-d", "src", "--owner", "4294967295:0", "w.img").want(t, exitUsage)
 }

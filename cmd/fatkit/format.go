@@ -47,7 +47,9 @@ func (a *app) formatCommand() *cli.Command {
 		ArgsUsage: "IMAGE",
 		UsageText: "fatkit format -t TYPE [-s SIZE] [options] IMAGE",
 		Description: "What is there already is written over only with --force, if it is anything that is known.\n" +
-			"With SOURCE_DATE_EPOCH in the environment the same command gives the same bytes.",
+			"With SOURCE_DATE_EPOCH in the environment the same command gives the same bytes.\n" +
+			"--from gives the same bytes from a directory and from its tar archive. A plain one does not tell\n" +
+			"holes from zeros, so on F2FS whole blocks of zeros are holes, whatever the source has.",
 		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "`TYPE` of the file system: " + strings.Join(a.types(), ", "), DefaultText: "none: it must be given"},
 			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE` in bytes, such as 64M, sparse; auto is as small as what --from brings allows", DefaultText: "IMAGE is there already"},
@@ -220,8 +222,8 @@ func owner(option, v string) (*[2]uint32, error) {
 			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
 		n, err := strconv.ParseUint(parts[i], 10, 32)
-		if err != nil {
-			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
+		if err != nil || n == 1<<32-1 { // that one is nobody's, chown(2)
+			return nil, usagef("%s %q: it is UID:GID, two numbers below %d", option, v, 1<<32-1)
 		}
 		ids[i] = uint32(n)
 	}

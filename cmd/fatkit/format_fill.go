@@ -71,7 +71,7 @@ func (r *formatRun) gather() error {
 	if err != nil {
 		return err
 	}
-	o.Seconds = true
+	o.Seconds, o.NoXattrs = true, !r.drv.Holds.Xattrs
 	var src *source.Source
 	fi, err := os.Stat(r.fill.from)
 	switch {
@@ -85,11 +85,26 @@ func (r *formatRun) gather() error {
 	if err != nil {
 		return err
 	}
-	if r.content, err = r.a.adaptTo(src, r.drv.Holds, r.fill.in); err != nil {
+	if r.content, err = r.a.adaptTo(src, r.drv.Holds, r.fill.in); err == nil {
+		err = r.content.findHoles(r.ctx, r.drv.Holds)
+	}
+	if err != nil {
 		return errors.Join(err, src.Close())
+	}
+	if r.opts.RootOwner != nil {
+		r.content.rootOwner(*r.opts.RootOwner)
 	}
 	r.content.tell(r.place.arg)
 	return nil
+}
+
+// rootOwner gives the root directory an owner, whatever the source or --owner say.
+func (l *filling) rootOwner(ids [2]uint32) {
+	for i := range l.entries {
+		if e := &l.entries[i]; e.Path == "" {
+			e.UID, e.GID = ids[0], ids[1]
+		}
+	}
 }
 
 // need is how many clusters the content takes on a planned volume.
@@ -127,11 +142,11 @@ func (r *formatRun) autoSize() (int64, error) {
 		why = fmt.Errorf("it needs %d clusters of %d bytes, and %d bytes have %d", n+slack, p.ClusterSize, size, p.FreeClusters)
 		return false
 	}
-	content := r.content.bytes()
-	if r.drv.Holds.Holes {
-		content = r.content.data()
+	least := r.content.bytes()
+	if r.drv.Holds.HoleUnit > 0 {
+		least = r.content.dataBytes()
 	}
-	least := vol.RoundUp(content+r.fill.slack, autoStep)
+	least = vol.RoundUp(least+r.fill.slack, autoStep)
 	most := max(least, 64<<10)
 	for ; !holds(most); most *= 2 {
 		if most > autoMost || r.ctx.Err() != nil {
@@ -158,10 +173,10 @@ func (r *formatRun) tooMuch(why error) error {
 	}
 	larger := map[string]string{"fat12": "fat32", "fat16": "fat32", "fat32": "exfat", "fat": "exfat"}[r.opts.Type]
 	text := strings.ToUpper(r.opts.Type) + " cannot hold this"
-	if larger == "" {
-		return fmt.Errorf("%w: %s: %w", vol.ErrRequest, text, why)
+	if larger != "" {
+		why = fmt.Errorf("%w; use -t %s", why, larger)
 	}
-	return fmt.Errorf("%w: %s: %w; use -t %s", vol.ErrRequest, text, why, larger)
+	return vol.Because(text, why)
 }
 
 // enough refuses a volume that is too small before anything is touched.

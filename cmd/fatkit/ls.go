@@ -76,12 +76,7 @@ func (a *app) ls(c *cli.Context) error {
 	if c.Bool("extents") && !a.json {
 		return usagef("--extents goes with --json; \"fatkit map\" prints them")
 	}
-	image := c.Args().First()
-	o, err := a.readOptions(c)
-	if err != nil {
-		return err
-	}
-	r, err := a.openTree(c.Context, image, o)
+	r, err := a.openFirst(c)
 	if err != nil {
 		return err
 	}
@@ -92,7 +87,7 @@ func (a *app) ls(c *cli.Context) error {
 	}
 	err = l.list(c.Context, paths, c.Bool("R"))
 	l.end()
-	return about(image, errors.Join(err, r.Close()))
+	return about(r.arg, errors.Join(err, r.Close()))
 }
 
 // list lists paths: a directory by what is in it, as ls does.

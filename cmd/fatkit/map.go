@@ -57,15 +57,10 @@ func (a *app) mapImage(c *cli.Context) (err error) {
 	case a.json && m.show != "" && !picture:
 		return usagef("--show tells a file apart where the map is drawn; with --json name the file as PATH")
 	}
-	image := c.Args().First()
-	o, err := a.readOptions(c)
-	if err != nil {
+	if m.r, err = a.openFirst(c); err != nil {
 		return err
 	}
-	if m.r, err = a.openTree(c.Context, image, o); err != nil {
-		return err
-	}
-	defer func() { err = about(image, errors.Join(err, m.r.Close())) }()
+	defer func() { err = about(m.r.arg, errors.Join(err, m.r.Close())) }()
 	switch {
 	case len(paths) > 0:
 		return m.files(c.Context, paths)

@@ -18,7 +18,16 @@ import (
 type reading struct {
 	*image
 	region
-	tree vol.Tree
+	tree   vol.Tree
+	staged *dev.Txn // what a mount would carry out first; never committed
+}
+
+// Close gives the image back, and what was staged over it up.
+func (r *reading) Close() error {
+	if r.staged == nil {
+		return r.image.Close()
+	}
+	return errors.Join(r.staged.Close(), r.image.Close())
 }
 
 // openTree opens an image for reading its files. A volume that asks for a check
@@ -35,6 +44,15 @@ func (a *app) openTree(ctx context.Context, arg string, o vol.ReadOptions) (*rea
 	return r, nil
 }
 
+// openFirst is openTree of the first argument.
+func (a *app) openFirst(c *cli.Context) (*reading, error) {
+	o, err := a.readOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	return a.openTree(c.Context, c.Args().First(), o)
+}
+
 func (a *app) readTree(ctx context.Context, im *image, o vol.ReadOptions) (*reading, error) {
 	if j, err := a.journal(im, ""); err == nil {
 		a.reportUndo(im, j)
@@ -43,14 +61,38 @@ func (a *app) readTree(ctx context.Context, im *image, o vol.ReadOptions) (*read
 	if err != nil {
 		return nil, err
 	}
-	t, err := r.read(ctx, im.file, o)
+	return a.readVolume(ctx, im, r, o)
+}
+
+// readVolume opens the volume in r for reading its files as a mount would show
+// them. What a mount would carry out before is staged in memory.
+func (a *app) readVolume(ctx context.Context, im *image, r region, o vol.ReadOptions) (*reading, error) {
+	if err := canRead(r.drv, o); err != nil {
+		return nil, err
+	}
+	d, err := r.volume(im.file)
 	if err != nil {
 		return nil, err
 	}
-	return &reading{im, r, t}, nil
+	txn, err := a.settled(ctx, r, r.name(printable(im.arg)), d)
+	if err != nil {
+		return nil, err
+	}
+	if txn != nil {
+		d = txn
+	}
+	t, err := r.drv.Read(ctx, d, o)
+	if err != nil {
+		if txn != nil {
+			txn.Rollback()
+		}
+		return nil, err
+	}
+	return &reading{im, r, t, txn}, nil
 }
 
-// read opens the volume in r for reading its files.
+// read opens the volume in r for reading its files as they are: of one that is
+// open for a change, in which nothing waits for a mount.
 func (r region) read(ctx context.Context, f *dev.File, o vol.ReadOptions) (vol.Tree, error) {
 	if err := canRead(r.drv, o); err != nil {
 		return nil, err
@@ -60,6 +102,26 @@ func (r region) read(ctx context.Context, f *dev.File, o vol.ReadOptions) (vol.T
 		return nil, err
 	}
 	return r.drv.Read(ctx, d, o)
+}
+
+// settled is what a mount would make of a volume before it shows any file, nil
+// if that is the volume as it is; and says so.
+func (a *app) settled(ctx context.Context, r region, name string, d dev.Device) (*dev.Txn, error) {
+	if r.drv.Settle == nil {
+		return nil, nil
+	}
+	txn := dev.Begin(d)
+	note, err := r.drv.Settle(ctx, txn)
+	if err == nil && note != "" {
+		a.note("%s: %s", name, note)
+		return txn, nil
+	}
+	txn.Rollback()
+	if err != nil && ctx.Err() == nil {
+		a.note("%s: a log waits for its replay, and cannot be carried out, so files are as the last checkpoint has them: %s", name, printable(explainError(err)))
+		return nil, nil
+	}
+	return nil, err
 }
 
 // canRead refuses what a format has no use for.

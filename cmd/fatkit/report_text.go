@@ -197,7 +197,7 @@ func (t *textReporter) ways(f findingDoc) []string {
 		}
 		loss := lossWords(r.Loss)
 		if loss == "" {
-			loss = " (loses nothing)"
+			loss = losesNothing
 		}
 		lines = append(lines, "repair with "+strings.Join(flags, " or ")+": "+r.Title+loss)
 	}
@@ -263,6 +263,9 @@ func repairTitle(f findingDoc, name string) string {
 	}
 	return name
 }
+
+// losesNothing is what a person who chooses between repairs is told of one.
+const losesNothing = " (loses nothing)"
 
 // lossWords says what a repair may cost, in brackets; nothing where it is nothing.
 func lossWords(loss string) string {

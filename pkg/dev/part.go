@@ -100,7 +100,7 @@ func ReadTable(d Device) (*Table, error) {
 			return t, err
 		}
 	}
-	return readUnprotected(d, &sector)
+	return readUnprotected(d), nil
 }
 
 // tableReader collects what it finds on d.

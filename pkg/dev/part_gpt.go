@@ -72,38 +72,67 @@ type gptCopy struct {
 	head   gptHeader
 	table  []byte // entries; nil where the copy is damaged
 	wrong  string // why
+	err    error  // why it could not be read, or nil
 }
 
-// readGPTCopy reads the copy whose header is sector lba.
-func readGPTCopy(d Device, sector, lba int64) (*gptCopy, error) {
+// readGPTCopy reads the copy whose header is sector lba. A sector that cannot be read
+// damages that copy, and not the other one.
+func readGPTCopy(d Device, sector, lba int64) *gptCopy {
 	c := &gptCopy{sector: sector, at: Range{Off: lba * sector, Len: sector}}
 	if lba < 1 || lba >= d.Size()/sector {
 		c.wrong = fmt.Sprintf("it would be in sector %d of %d", lba, d.Size()/sector)
-		return c, nil
+		return c
 	}
 	c.head = make(gptHeader, sector)
-	if _, err := d.ReadAt(c.head, c.at.Off); err != nil {
-		return nil, err
+	if !c.read(d, c.head, c.at.Off) {
+		return c
 	}
 	if c.wrong = c.head.wrong(lba, d.Size()/sector); c.wrong != "" {
-		return c, nil
+		return c
 	}
 	table := make([]byte, c.head.count()*c.head.entrySize())
 	at := Range{Off: int64(c.head.entries()) * sector, Len: int64(len(table))}
-	if _, err := d.ReadAt(table, at.Off); err != nil {
-		return nil, err
+	if !c.read(d, table, at.Off) {
+		c.at = at
+		return c
 	}
 	if sum := crc32.ChecksumIEEE(table); sum != c.head.entryCRC() {
 		c.at = at
 		c.wrong = fmt.Sprintf("the checksum of its entries is %08x, and should be %08x", sum, c.head.entryCRC())
-		return c, nil
+		return c
 	}
 	c.table = table
-	return c, nil
+	return c
+}
+
+// read reads a part of c.
+func (c *gptCopy) read(d Device, p []byte, off int64) bool {
+	if _, c.err = d.ReadAt(p, off); c.err != nil {
+		c.wrong = fmt.Sprintf("it cannot be read: %v", c.err)
+	}
+	return c.err == nil
 }
 
 // gptCopies are both copies in sectors of one size.
 type gptCopies struct{ first, last *gptCopy }
+
+// badGPT is a GPT of which neither copy is sound.
+type badGPT struct{ gptCopies }
+
+func (e *badGPT) Error() string {
+	return fmt.Sprintf("%v: the first copy: %s; the backup: %s", errGPT, e.first.wrong, e.last.wrong)
+}
+
+// Unwrap are errGPT and what reading said.
+func (e *badGPT) Unwrap() []error {
+	errs := []error{errGPT}
+	for _, c := range []*gptCopy{e.first, e.last} {
+		if c.err != nil {
+			errs = append(errs, c.err)
+		}
+	}
+	return errs
+}
 
 // chosen is the copy that counts: the first, if it is sound.
 func (c gptCopies) chosen() *gptCopy {
@@ -115,18 +144,16 @@ func (c gptCopies) chosen() *gptCopy {
 
 // readGPTCopies reads both. The first one says where the other is; where it does
 // not, or is wrong about that, the other is looked for in the last sector.
-func readGPTCopies(d Device, sector int64) (c gptCopies, err error) {
-	if c.first, err = readGPTCopy(d, sector, 1); err != nil {
-		return c, err
-	}
+func readGPTCopies(d Device, sector int64) gptCopies {
+	c := gptCopies{first: readGPTCopy(d, sector, 1)}
 	end := d.Size()/sector - 1
 	if c.first.wrong == "" && c.first.head.other() != uint64(end) && c.first.head.other() < uint64(end) {
-		if c.last, err = readGPTCopy(d, sector, int64(c.first.head.other())); err != nil || c.last.wrong == "" {
-			return c, err
+		if c.last = readGPTCopy(d, sector, int64(c.first.head.other())); c.last.wrong == "" {
+			return c
 		}
 	}
-	c.last, err = readGPTCopy(d, sector, end)
-	return c, err
+	c.last = readGPTCopy(d, sector, end)
+	return c
 }
 
 // readGPT reads the GPT of d behind the protective MBR m: the first copy or, if
@@ -135,40 +162,34 @@ func readGPTCopies(d Device, sector int64) (c gptCopies, err error) {
 func readGPT(d Device, m *mbr) (*Table, error) {
 	var reasons []error
 	for _, sector := range sectorSizes(d) {
-		c, err := readGPTCopies(d, sector)
-		if err != nil {
-			return nil, err
-		}
+		c := readGPTCopies(d, sector)
 		if c.chosen().wrong == "" {
 			r := newGPTReader(d, c)
 			r.hybrid(m)
 			return &r.Table, nil
 		}
 		if c.first.head != nil && c.first.head.signed() || len(reasons) == 0 {
-			reasons = []error{fmt.Errorf("%w: the first copy: %s; the backup: %s", errGPT, c.first.wrong, c.last.wrong)}
+			reasons = []error{&badGPT{c}}
 		}
 	}
 	return nil, &Error{Op: "partitions", Range: Range{Len: mbrSize}, Err: errors.Join(reasons...)}
 }
 
 // readUnprotected reads a GPT that no MBR announces, as far as its first copy is
-// sound: a backup alone may be left from an earlier life of the disk. m is what
-// stands in the first sector. Systems take such a disk for an empty one.
-func readUnprotected(d Device, m *mbr) (*Table, error) {
+// sound: a backup alone may be left from an earlier life of the disk. Systems take
+// such a disk for an empty one.
+func readUnprotected(d Device) *Table {
 	for _, sector := range sectorSizes(d) {
-		c, err := readGPTCopies(d, sector)
-		if err != nil {
-			// No table was promised, so none is missed: what cannot be read shows
-			// where it is needed.
-			return nil, nil
-		}
+		// No table was promised, so none is missed: what cannot be read shows where it is
+		// needed.
+		c := readGPTCopies(d, sector)
 		if c.first.wrong == "" {
 			r := newGPTReader(d, c)
 			r.fault(FaultUnprotected, 0, Range{Off: 446, Len: 66}, "")
-			return &r.Table, nil
+			return &r.Table
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // newGPTReader takes in the copy of c that counts, and what is wrong with both.

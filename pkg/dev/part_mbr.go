@@ -81,7 +81,7 @@ func readMBR(d Device, m *mbr) (*Table, error) {
 		return nil, err
 	}
 	r.overlaps()
-	if c, err := readGPTCopy(d, best, 1); err == nil && c.wrong == "" {
+	if c := readGPTCopy(d, best, 1); c.wrong == "" {
 		r.fault(FaultIgnored, 0, c.at, "")
 	}
 	return &r.Table, nil

@@ -65,7 +65,7 @@ func (c *checker) checkSpecials(_ context.Context, r *vol.Report) error {
 	}
 	c.labelsAndGUIDs(r, root, 0)
 	c.rootMarks(r, root)
-	c.hitLabel(r, root)
+	c.findRetypedLabel(r, root)
 	return nil
 }
 

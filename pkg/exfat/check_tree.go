@@ -176,7 +176,7 @@ func (c *checker) reportFault(r *vol.Report, f *streamFault) error {
 			c.ofSettled(&f.stream, c.dropVendor(&f.stream)))
 		return nil
 	}
-	if f.hit {
+	if f.startDoubted {
 		moved := streamFault{stream: f.stream, slug: "start-invalid"}
 		run, err := c.lost.match(&moved)
 		if err != nil {

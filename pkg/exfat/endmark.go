@@ -22,11 +22,11 @@ func (s *dirScan) findEnd(at int, more bool) (int, error) {
 		if n > minFileSets && from+n > s.slots() && more {
 			return at, nil
 		}
-		hit, err := s.hitSet(from, n, k)
+		damaged, err := s.inDamagedSet(from, n, k)
 		if err != nil {
 			return at, err
 		}
-		if hit {
+		if damaged {
 			at = int(from+n-1) * entryLen
 		} else if !s.beforeTables(k) {
 			s.end, s.ended = k, true
@@ -49,12 +49,12 @@ func (s *dirScan) primaryOf(k int32) int32 {
 	return j
 }
 
-// hitSet reports whether the end mark in slot k is what became of the type of an
+// inDamagedSet reports whether the end mark in slot k is what became of the type of an
 // entry of a set of n slots. [exFAT] §6.3.3: the types are part of what the
 // checksum of a set is made of. So if that is right with those that a set has in
 // its places, and the hash of the name, the mark is none. What leads to clusters
 // that are free is the rest of a file that was deleted.
-func (s *dirScan) hitSet(from, n, k int32) (bool, error) {
+func (s *dirScan) inDamagedSet(from, n, k int32) (bool, error) {
 	if n <= minFileSets || from+n > s.slots() || !s.retypes(from) {
 		return false, nil
 	}
@@ -156,10 +156,10 @@ func (e entry) likeLabel() bool {
 	return !slices.ContainsFunc(e.labelUnits(), badUnit)
 }
 
-// hitLabel looks for a volume label of which the type was hit: a critical entry of
+// findRetypedLabel looks for a volume label of which the type was hit: a critical entry of
 // a type that is not known, which this revision has not, [exFAT] §8.2, and all
 // else is as in a label.
-func (c *checker) hitLabel(r *vol.Report, root *dirScan) {
+func (c *checker) findRetypedLabel(r *vol.Report, root *dirScan) {
 	for k := int32(0); k < root.end && c.sup.labels == 0; k++ {
 		e := root.slot(k)
 		switch {

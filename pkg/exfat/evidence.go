@@ -41,7 +41,7 @@ func (w *walk) mend(s *stream) error {
 	}
 	vs := s.variants
 	if !ok && w.c.g.Valid(s.start) && !w.claimed.Used(s.start-firstCluster) {
-		more, err := w.variants(s)
+		more, err := w.variantsByClusters(s)
 		if err != nil {
 			return err
 		}
@@ -88,9 +88,9 @@ func (v *variant) of(s *stream, g *Geometry) stream {
 	return x
 }
 
-// variants are what a stream may have said by what its clusters show, where its
+// variantsByClusters are what a stream may have said by what its clusters show, where its
 // checksum does not help.
-func (w *walk) variants(s *stream) ([]variant, error) {
+func (w *walk) variantsByClusters(s *stream) ([]variant, error) {
 	whole, err := w.reaches(s)
 	if err != nil {
 		return nil, err
@@ -139,10 +139,10 @@ func lengthSlug(s *stream) string {
 // maxVariants bounds of how many sets of a directory variants are looked for.
 const maxVariants = 256
 
-// hitVariants are what the entry of a stream may have said with which the
+// variantsBySum are what the entry of a stream may have said with which the
 // checksum of its set is right: its length what was written, or one bit of
 // first cluster, length, flags or attributes another.
-func (s *dirScan) hitVariants(x *stream) []variant {
+func (s *dirScan) variantsBySum(x *stream) []variant {
 	if s.variants++; s.variants > maxVariants {
 		return nil
 	}

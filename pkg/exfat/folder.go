@@ -50,15 +50,15 @@ func (v *volume) openFolders() (*folders, error) {
 	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, keys: vol.NewNameKeys(), now: v.now}
 	es, err := ds.t.rootClusters()
 	if err != nil {
-		return nil, ds.spoilt("/", err)
+		return nil, damagedChain("/", err)
 	}
 	ds.root = &folder{path: "/", clusters: clusters{old: es, root: true}}
 	ds.all = append(ds.all, ds.root)
 	return ds, ds.load(ds.root)
 }
 
-// spoilt is err, as damage of path where it tells of a chain.
-func (ds *folders) spoilt(path string, err error) error {
+// damagedChain is err, as damage of path where it tells of a chain.
+func damagedChain(path string, err error) error {
 	if b := new(brokenChain); errors.As(err, &b) {
 		return damaged(path, "%w", err)
 	}
@@ -71,7 +71,7 @@ func (ds *folders) clustersOf(path string, set entrySet) (clusters, error) {
 	st := set.stream()
 	es, err := ds.t.clustersOf(st.first(), st.length(), st.noFatChain())
 	if err != nil {
-		return clusters{}, ds.spoilt(path, err)
+		return clusters{}, damagedChain(path, err)
 	}
 	return clusters{old: es, noFat: st.noFatChain()}, ds.marked(path, es)
 }

@@ -117,7 +117,7 @@ func (t *bitmapCompare) word(got uint64, n uint64) {
 	got &= mask // §7.1.5: bits behind the last cluster mean nothing
 	own := t.c.walk.ownWord(t.unit) & mask
 	t.used += uint64(bits.OnesCount64(got))
-	eachRun(got&^own, func(from, len int) { t.nobodys(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
+	eachRun(got&^own, func(from, len int) { t.countUnowned(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
 	eachRun(own&^got, func(from, len int) { t.missed.add(uint32(t.unit)+uint32(from)+firstCluster, uint32(len)) })
 	t.unit += n
 }
@@ -147,9 +147,9 @@ func (w *walk) ownWord(unit uint64) uint64 {
 	return p[unit%(1<<15)/64]
 }
 
-// nobodys sorts clusters that are in use and that nobody owns: with the bad
+// countUnowned sorts clusters that are in use and that nobody owns: with the bad
 // mark, used is what they must be.
-func (t *bitmapCompare) nobodys(cluster, n uint32) {
+func (t *bitmapCompare) countUnowned(cluster, n uint32) {
 	at := dev.Range{Off: t.c.g.FatOff() + int64(cluster)*4, Len: int64(n) * 4}
 	if t.hole.Intersect(at).Len != at.Len {
 		next := t.c.d.NextData(at.Off)

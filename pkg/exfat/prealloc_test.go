@@ -251,70 +251,8 @@ func grab(t testing.TB, m dev.Device, name string, es []space.Extent) {
 	commit(t, tx)
 }
 
-func TestPreallocateContiguous(t *testing.T) {
-	for name, make := range kinds() {
-		t.Run(name, func(t *testing.T) {
-			m := make(t)
-			_, v := begun(t, m)
-			cs := v.g.ClusterSize
-			spoiled(t, m, 10)
-			r := one("F", 10*cs)
-			r.Contiguous = true
-			if msg := refused(t, m, r, vol.ErrRequest); !strings.Contains(msg, "longest free run has 9") {
-				t.Errorf("message %q", msg)
-			}
-			r.Files[0].Length = 9 * cs
-			if f := preallocated(t, m, r).Files[0]; len(f.Extents) != 1 {
-				t.Errorf("%+v", f)
-			}
-			// It cannot grow where it is, and is not moved.
-			r.Files[0].Length++
-			refused(t, m, r, vol.ErrRequest)
-			r.Contiguous = false
-			if f := preallocated(t, m, r).Files[0]; len(f.Extents) != 2 {
-				t.Errorf("%+v", f)
-			}
-			// What is in two extents is not contiguous, even with nothing to do.
-			r.Contiguous = true
-			refused(t, m, r, vol.ErrRequest)
-			res := preallocated(t, m, one("many", 30*cs))
-			if n := len(res.Files[0].Extents); n != 4 {
-				t.Errorf("30 clusters in runs of 9 make %d extents", n)
-			}
-			p := sound(t, m)
-			for path, runs := range map[string]int{"/F": 2, "/many": 4} {
-				if f := p.files[path]; f.noFat || f.extents() != runs {
-					t.Errorf("%s: no chain %v, %d runs", path, f.noFat, f.extents())
-				}
-			}
-			fsckClean(t, m)
-		})
-	}
-}
-
+// Boundaries that are no power of two, and those that no cluster is on.
 func TestPreallocateAlign(t *testing.T) {
-	const align = 64 << 10
-	for name, make := range kinds() {
-		t.Run(name, func(t *testing.T) {
-			m := make(t)
-			for i := range 3 {
-				r := one(fmt.Sprintf("F%d", i), 100_000)
-				r.Align, r.Contiguous = align, true
-				f := preallocated(t, m, r).Files[0]
-				if len(f.Extents) != 1 || f.Extents[0].Off%align != 0 {
-					t.Errorf("%+v is not on %d", f, align)
-				}
-			}
-			// Growing in place makes no new extent.
-			r := one("F2", 110_000)
-			r.Align = align
-			if f := preallocated(t, m, r).Files[0]; len(f.Extents) != 1 {
-				t.Errorf("%+v", f)
-			}
-			sound(t, m)
-		})
-	}
-	// Boundaries that are no power of two, and those that no cluster is on.
 	m := formatted(t, 16<<20, 4096)
 	r := one("F", 1)
 	r.Align = 3 << 9

@@ -16,9 +16,7 @@ type filling struct {
 	files []int32 // by entry: which of the files of the change it is, and 1
 }
 
-var _ vol.Filler = (*volume)(nil)
-
-// Put is vol.Filler.
+// Put is vol.Volume.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
 	c, err := v.begin()
 	if err != nil {

@@ -22,7 +22,7 @@ type freed struct {
 	es   []space.Extent
 }
 
-// Remove is vol.Filler.
+// Remove is vol.Volume.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
 	c, err := v.begin()
 	if err != nil {
@@ -71,7 +71,7 @@ func (rm *removal) behind(at string, set entrySet) (es []space.Extent, err error
 		}
 		more, err := rm.t.clustersOf(e.first(), e.length(), e.noFatChain())
 		if err != nil {
-			return nil, rm.spoilt(at, err)
+			return nil, damagedChain(at, err)
 		}
 		if err := rm.marked(at, more); err != nil {
 			return nil, err

@@ -359,7 +359,7 @@ func (s *dirScan) addStreams(i int, sealed bool) {
 		s.files++
 	}
 	if !sealed {
-		x.variants = s.hitVariants(&x)
+		x.variants = s.variantsBySum(&x)
 	}
 	at := s.addStream(x)
 	for k := ref.slot + 2; k < ref.slot+ref.n; k++ {

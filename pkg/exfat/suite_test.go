@@ -13,6 +13,7 @@ func TestSuite(t *testing.T) {
 	voltest.Run(t, voltest.Suite{
 		Driver: Driver(),
 		Sizes:  map[string]int64{"exfat": 8 << 20},
+		Spoil:  func(t testing.TB, d dev.Device, n uint32) { spoiled(t, d.(*dev.Mem), n) },
 		Damage: map[string]func(dev.Device) error{
 			"lost": func(d dev.Device) error { return pokeHeap(d, 2, 100, 0xFF) },
 			"boot": func(d dev.Device) error {

@@ -166,10 +166,7 @@ func (t *tree) extents(n *vol.Node) (es []space.Extent, err error) {
 	default:
 		es, err = t.t.clustersOf(at.first, at.length, at.noFat)
 	}
-	if b := new(brokenChain); errors.As(err, &b) {
-		return nil, damaged(n.Path, "%w", err)
-	}
-	return es, err
+	return es, damagedChain(n.Path, err)
 }
 
 // node makes a node of a set.

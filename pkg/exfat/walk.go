@@ -30,7 +30,8 @@ type streamFault struct {
 	stream
 	chain
 	slug string
-	hit  bool // its first cluster may be what is wrong
+	// startDoubted: its first cluster may be what is wrong.
+	startDoubted bool
 }
 
 // twiceDir is an entry that leads to a directory already reached.
@@ -270,9 +271,9 @@ func (w *walk) noteEnd(s *stream, ch chain) error {
 		if err != nil {
 			return err
 		}
-		f.hit = !used
+		f.startDoubted = !used
 	}
-	if f.slug != "" || f.hit {
+	if f.slug != "" || f.startDoubted {
 		w.faults = append(w.faults, f)
 	}
 	return nil

@@ -20,27 +20,13 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 	if err != nil {
 		return nil, err
 	}
-	ranges := make([]dev.Range, len(r.Files))
-	for i, f := range r.Files {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	return vol.ZeroFiles(ctx, r, c.zeroRange, c.Run, func(path string, at dev.Range) (z vol.ZeroedFile, err error) {
+		g, err := c.file(path, false)
+		if err == nil {
+			z = v.g.locator().Zeroed(path, g.all(), at, v.g.ClusterSize)
 		}
-		if ranges[i], err = c.zeroRange(f, r.KeepSize); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.run(ctx, vol.Placement{}); err != nil {
-		return nil, err
-	}
-	res := &vol.ZeroResult{}
-	for i, f := range r.Files {
-		g, err := c.file(f.Path, false)
-		if err != nil {
-			return nil, err
-		}
-		res.Files = append(res.Files, v.g.locator().Zeroed(f.Path, g.all(), ranges[i], v.g.ClusterSize))
-	}
-	return res, nil
+		return z, err
+	})
 }
 
 // zeroRange puts one range of the request into the change and returns it as it

@@ -67,7 +67,7 @@ func TestPutInCodepage(t *testing.T) {
 	must(t, err)
 	e := vol.Entry{Path: "ПРИВЕТ.ТХТ", Same: -1}
 	e.Kind = vol.KindFile
-	_, err = v.(vol.Filler).Put(ctx, &vol.PutRequest{Entries: []vol.Entry{e}})
+	_, err = v.Put(ctx, &vol.PutRequest{Entries: []vol.Entry{e}})
 	must(t, err)
 	_, err = txn.Commit(ctx, dev.CommitOptions{})
 	must(t, err)
@@ -175,4 +175,38 @@ func TestCodepageNamesRandom(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whatever the bytes of a short name are, they are read in every page, each name
+// as another one, and mended to one that is allowed.
+func TestCodepageBytesRandom(t *testing.T) {
+	for _, number := range codepageNumbers() {
+		cp, err := newCodepage(number)
+		must(t, err)
+		rapid.Check(t, func(t *rapid.T) {
+			kind := rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte{' ', 0x05, 0x5C, 0x7C, 0x81, 0xE5, 0xFC, 'a', 'A', '.'}))
+			name := rapid.SliceOfN(kind, 11, 11).Draw(t, "name")
+			if cp.decode(name, lcaseBase|lcaseExtension) == "" && trimSpaces(name) > 0 {
+				t.Fatalf("page %d: % x is read as nothing", number, name)
+			}
+			at := -1
+			for i := range cp.lone(name) {
+				if i <= at || i > 10 || at >= 0 && i-at > 1 && cp.double == nil {
+					t.Fatalf("page %d: % x: byte %d after %d", number, name, i, at)
+				}
+				at = i
+			}
+			clean := cp.cleanShort(name)
+			for i, c := range cp.lone(clean[:]) {
+				if k := classifyShort(c, i); k != shortOK {
+					t.Fatalf("page %d: % x becomes % x with %#02x", number, name, clean, c)
+				}
+			}
+			for n := range 9 {
+				if k := cp.cut(clean[:8], n); k > n || k < n-1 || cp.double == nil && k != n {
+					t.Fatalf("page %d: %d bytes of % x are cut to %d", number, n, clean, k)
+				}
+			}
+		})
+	}
 }

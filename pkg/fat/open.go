@@ -24,7 +24,7 @@ type volume struct {
 	cp     codepage
 }
 
-var _ vol.Filler = (*volume)(nil)
+var _ vol.Volume = (*volume)(nil)
 
 // open is Driver.Open.
 func open(ctx context.Context, d dev.Device, o vol.OpenOptions) (vol.Volume, error) {

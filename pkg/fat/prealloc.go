@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -26,26 +25,19 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range r.Files {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	reserve := func(f vol.PreallocFile) error { return c.reserve(f, r) }
+	run := func() error { return c.run(ctx, place) }
+	files, err := vol.PreallocateFiles(ctx, r.Files, reserve, run, func(path string) (res vol.FileResult, err error) {
+		g, err := c.file(path, false)
+		if err == nil {
+			res = v.g.locator().Result(path, g.all(), g.want, g.want)
 		}
-		if err := c.reserve(f, r); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.run(ctx, place); err != nil {
+		return res, err
+	})
+	if err != nil {
 		return nil, err
 	}
-	res := &vol.PreallocResult{ClustersAllocated: space.Units(c.taken), Stale: !r.FillZero && len(c.taken) > 0}
-	for _, f := range r.Files {
-		g, err := c.file(f.Path, false)
-		if err != nil {
-			return nil, err
-		}
-		res.Files = append(res.Files, v.g.locator().Result(f.Path, g.all(), g.want, g.want))
-	}
-	return res, nil
+	return &vol.PreallocResult{Files: files, ClustersAllocated: c.Allocated(), Stale: !r.FillZero && len(c.taken) > 0}, nil
 }
 
 // reserve puts one file of the request into the change.

@@ -17,7 +17,7 @@ type filling struct {
 	files []int32 // by entry: which of the files of the change it is, and 1
 }
 
-// Put is vol.Filler.
+// Put is vol.Volume.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
 	c, err := v.begin(false)
 	if err != nil {

@@ -20,7 +20,7 @@ type freed struct {
 	es   []space.Extent
 }
 
-// Remove is vol.Filler.
+// Remove is vol.Volume.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
 	c, err := v.begin(false)
 	if err != nil {

@@ -13,6 +13,7 @@ func TestSuite(t *testing.T) {
 	voltest.Run(t, voltest.Suite{
 		Driver: Driver(),
 		Sizes:  map[string]int64{"fat12": 2 << 20, "fat16": 16 << 20, "fat32": 40 << 20},
+		Spoil:  func(t testing.TB, d dev.Device, n uint32) { spoiled(t, d.(*dev.Mem), n) },
 		Damage: map[string]func(dev.Device) error{
 			"FATs": func(d dev.Device) error { return pokeFAT(d, 1, 5, 0x123) },
 			"lost": func(d dev.Device) error {

@@ -39,7 +39,7 @@ func cutCases() map[string]func(ctx context.Context, v vol.Volume) error {
 			return pourInto(ctx, v, s)
 		},
 		"remove": func(ctx context.Context, v vol.Volume) error {
-			_, err := v.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: []string{"plain", "direct", "dir"}, Recursive: true})
+			_, err := v.Remove(ctx, vol.RemoveRequest{Paths: []string{"plain", "direct", "dir"}, Recursive: true})
 			return err
 		},
 		"zero": func(ctx context.Context, v vol.Volume) error {
@@ -52,7 +52,7 @@ func cutCases() map[string]func(ctx context.Context, v vol.Volume) error {
 // pourInto puts files on an open volume.
 func pourInto(ctx context.Context, v vol.Volume, s *sourceOf) error {
 	r := &vol.PutRequest{Entries: s.entries, Open: s.open, Replace: true, Parents: true}
-	res, err := v.(vol.Filler).Put(ctx, r)
+	res, err := v.Put(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func TestPutOften(t *testing.T) {
 	for i := range first.entries[:300] {
 		names = append(names, first.entries[i].Path)
 	}
-	if _, err := v.(vol.Filler).Remove(t.Context(), vol.RemoveRequest{Paths: names}); err != nil {
+	if _, err := v.Remove(t.Context(), vol.RemoveRequest{Paths: names}); err != nil {
 		t.Fatal(err)
 	}
 	if err := pourInto(t.Context(), v, second); err != nil {

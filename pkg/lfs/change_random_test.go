@@ -35,7 +35,7 @@ func tryChanges(ctx context.Context, d dev.Device) {
 		},
 		func(v vol.Volume) {
 			for _, path := range []string{"plain", "dir", "direct", "double", "compressed", "dir2", "more attributes"} {
-				_, _ = v.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: []string{path}, Recursive: true})
+				_, _ = v.Remove(ctx, vol.RemoveRequest{Paths: []string{path}, Recursive: true})
 			}
 		},
 		func(v vol.Volume) { _, _ = v.FreeRanges(ctx, true, func(dev.Range) error { return nil }) },

@@ -32,6 +32,7 @@ func looks(t testing.TB, d dev.Device) {
 	_, _ = describe(d)
 	_, _ = mountScan(ctx, d, vol.ScanOptions{})
 	readTree(ctx, t, d)
+	readSettled(ctx, t, d)
 	tryChanges(ctx, d)
 	res, err := vol.Fsck(ctx, d, Driver(), vol.CheckOptions{}, nil, nil)
 	if ctx.Err() != nil {

@@ -15,7 +15,8 @@ func Driver() *vol.Driver {
 		Check:     newChecker,
 		MountScan: mountScan,
 		Read:      read,
+		Settle:    settleLog,
 		Need:      need,
-		Holds:     vol.Holds{Links: true, HardLinks: true, Special: true, Owners: true, Modes: true, Xattrs: true, Holes: true, MaxSize: maxFileBytes()},
+		Holds:     vol.Holds{Links: true, HardLinks: true, Special: true, Owners: true, Modes: true, Xattrs: true, HoleUnit: minBlock, Inside: surelyInline(), MaxSize: maxFileBytes()},
 	}
 }

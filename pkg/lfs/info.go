@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -209,8 +210,23 @@ func packFields(d dev.Device, g *Geometry) []vol.Field {
 	if p := choosePack(packs); p != nil {
 		fs = append(fs, fields(packLayout(), p.cp, g.BlockOff(p.start))...)
 		fs = append(fs, vol.Field{Name: "checkpoint_flags", Offset: g.BlockOff(p.start) + cpFlags, Value: packFlags(p.cp.flags())})
+		fs = append(fs, replayFields(d, g, p)...)
 	}
 	return fs
+}
+
+// replayFields say how many nodes of files that were synced since the checkpoint
+// are in the log that a mount replays, if that can be told.
+func replayFields(d dev.Device, g *Geometry, p *pack) []vol.Field {
+	s, f, err := readState(d, g, p)
+	if err != nil || f != nil {
+		return nil
+	}
+	rec, err := readRecovery(context.Background(), d, g, s)
+	if err != nil {
+		return nil
+	}
+	return []vol.Field{{Name: "replay_nodes", Offset: g.BlockOff(rec.first), Value: rec.nodes}}
 }
 
 // packFlags names the flags of a checkpoint.

@@ -41,5 +41,6 @@ func meanings() map[string]string {
 		"sit_ver_bitmap_bytesize": "bytes of the bitmap that says which copy of the SIT counts", "nat_ver_bitmap_bytesize": "bytes of that of the NAT",
 		"cp_checksum_offset": "where in the checkpoint its checksum is", "elapsed_time": "seconds mounted, over all its life",
 		"alloc_type": "how each log finds space: 0 in free segments, 1 in holes", "checkpoint_flags": "state of the volume, by name",
+		"replay_nodes": "nodes of files synced since the checkpoint, which a mount replays",
 	}
 }

@@ -16,6 +16,20 @@ func maxFileBytes() int64 {
 	return (2*per + 2*per*per + per*per*per) * minBlock
 }
 
+// inlineBytes is the room for data or entries in an inode that is made on a
+// volume with some features, and words how many that is with those kept back.
+func inlineBytes(features uint32) (words, inline int) {
+	words = blockSize(minBlock).inodeSlots() - defaultXattrWords - extraLen(features)/4
+	return words, 4 * (words - inlineReserved)
+}
+
+// surelyInline is the size up to which a file has its contents in its inode,
+// whatever the features.
+func surelyInline() int64 {
+	_, n := inlineBytes(featKnown)
+	return int64(n)
+}
+
 // estimate counts the blocks that entries take, as Put takes them.
 type estimate struct {
 	g      *Geometry
@@ -47,8 +61,8 @@ func need(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
 		return 0, vol.Refusef("blocks have %d bytes: this version fills volumes with blocks of %d", g.BlockSize, minBlock)
 	}
 	c := &estimate{g: g, per: uint64(g.per().nodeSlots()), dirs: map[string]*estimatedDir{}}
-	words := g.per().inodeSlots() - defaultXattrWords - extraLen(g.Features)/4
-	c.direct, c.inline = uint64(words), 4*(words-inlineReserved)
+	words, inline := inlineBytes(g.Features)
+	c.direct, c.inline = uint64(words), inline
 	root := &estimatedDir{pages: map[uint64]int{0: 2}, first: 1}
 	if g.Has(featLostFound) {
 		root.pages[0] += nameSlots(len(lostName))

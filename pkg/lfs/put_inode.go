@@ -2,8 +2,6 @@ package lfs
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -193,12 +191,12 @@ func (p *filling) contents(h *handle, i int) error {
 		return vol.Refusef("its size is %d", e.Size)
 	}
 	h.b.put64(inodeSize, uint64(e.Size))
-	data := e.Data
-	if data == nil && e.Size > 0 {
-		data = []dev.Range{{Len: e.Size}}
-	}
 	if err := h.reaches(e.Size); err != nil {
 		return err
+	}
+	data := e.Data
+	if data == nil {
+		data = []dev.Range{{Len: e.Size}}
 	}
 	if area := p.w.g.inlineArea(h.b); e.Size <= int64(len(area)) {
 		return p.readInline(h, i, data, area)
@@ -225,8 +223,13 @@ func (p *filling) contents(h *handle, i int) error {
 	return nil
 }
 
-// readInline reads a small file into its inode.
+// readInline reads a small file into its inode, which has its holes as zeros.
 func (p *filling) readInline(h *handle, i int, data []dev.Range, area []byte) (err error) {
+	size := p.r.Entries[i].Size
+	if size == 0 {
+		return nil
+	}
+	h.b[inodeInline] |= inlineData | inlineExist
 	if len(data) == 0 {
 		return nil
 	}
@@ -236,16 +239,11 @@ func (p *filling) readInline(h *handle, i int, data []dev.Range, area []byte) (e
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	for _, r := range data {
-		r = r.Intersect(dev.Range{Len: p.r.Entries[i].Size})
-		n, err := src.ReadAt(area[r.Off:r.End()], r.Off)
-		if int64(n) < r.Len {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = fmt.Errorf("it became shorter while it was read: it ends at byte %d: %w", r.Off+int64(n), io.ErrUnexpectedEOF)
-			}
+		r = r.Intersect(dev.Range{Len: size})
+		if err := vol.ReadFull(src, area[r.Off:r.End()], r.Off); err != nil {
 			return err
 		}
 	}
-	h.b[inodeInline] |= inlineData | inlineExist
 	return nil
 }
 

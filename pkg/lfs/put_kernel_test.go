@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
@@ -50,7 +52,7 @@ func listGuest(dir string) error {
 	})
 }
 
-// guestLine is what stat(2), listxattr(2) and read(2) say of a file.
+// guestLine is what lstat(2), llistxattr(2) and read(2) say of a file.
 func guestLine(p string) (string, error) {
 	var st syscall.Stat_t
 	if err := syscall.Lstat(p, &st); err != nil {
@@ -66,7 +68,7 @@ func guestLine(p string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return s + fmt.Sprintf(" %d %q", st.Size, to), nil // attributes of a link cannot be read by the calls below
+		s += fmt.Sprintf(" %d %q", st.Size, to)
 	case syscall.S_IFREG:
 		b, err := os.ReadFile(p)
 		if err != nil {
@@ -79,7 +81,7 @@ func guestLine(p string) (string, error) {
 
 func guestXattrs(p string) string {
 	buf := make([]byte, 1<<16)
-	n, err := syscall.Listxattr(p, buf)
+	n, err := unix.Llistxattr(p, buf)
 	if err != nil {
 		return fmt.Sprint(" ", err)
 	}
@@ -90,7 +92,7 @@ func guestXattrs(p string) string {
 		if name == "" {
 			continue
 		}
-		k, err := syscall.Getxattr(p, name, buf)
+		k, err := unix.Lgetxattr(p, name, buf)
 		if err != nil {
 			return fmt.Sprint(s, " ", name, " ", err)
 		}
@@ -136,9 +138,7 @@ func (s *sourceOf) guestWants() map[string]string {
 			line += fmt.Sprintf(" %d %x", len(b), sha256.Sum256(b))
 		}
 		for _, x := range e.Xattrs {
-			if e.Kind != vol.KindSymlink {
-				line += fmt.Sprintf(" %s=%x", x.Name, sha256.Sum256(x.Value))
-			}
+			line += fmt.Sprintf(" %s=%x", x.Name, sha256.Sum256(x.Value))
 		}
 		out[s.entries[i].Path] = line
 	}
@@ -147,6 +147,7 @@ func (s *sourceOf) guestWants() map[string]string {
 
 // putScript lists what is on the volumes, and uses them as a system does.
 const putScript = listScript + `
+lxattr() { perl -e 'syscall(189, $ARGV[0], $ARGV[1], $ARGV[2], length $ARGV[2], 0) == 0 or die "lsetxattr: $!"' "$1" "$2" "$3"; }
 guest=$1; shift
 for d; do
 	echo "volume"; mkdir -p /mnt/v; mount -t f2fs -o ro,noatime $d /mnt/v
@@ -154,6 +155,9 @@ for d; do
 	umount /mnt/v; mount -t f2fs -o noatime $d /mnt/v; cd /mnt/v
 	echo more >>files/0003500; echo more >>files/0070000; truncate -s 10 files/0008192; truncate -s 300000 files/0003400
 	rm files/0000001 first; mv "link long" moved; ln second fourth; rmdir empty; mkdir -p empty/again; mkfifo dev/another
+	for f in x/z "x/z long" "x/zz 0" "x/zz 1 more" "x/zz 2" "x/zz 3 more"; do
+		lxattr "$f" security.selinux "$(printf 'y%.0s' $(seq 1 300))"; lxattr "$f" trusted.new value
+	done
 	chown 5:6 files/film.mp4; chmod 600 x/many; rm -r deep
 	i=0; while [ $i -lt 300 ]; do echo $i >"zz new name $i"; i=$((i + 1)); done
 	rm zz\ a*7; printf x | dd of=files/holes bs=1 seek=500000 conv=notrunc 2>/dev/null
@@ -171,6 +175,7 @@ func TestPutKernel(t *testing.T) {
 		t.Skip("boots Linux")
 	}
 	voltest.Peer(t, "linux.uml")
+	voltest.Peer(t, "perl")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	self, err := os.Executable()
 	if err != nil {
@@ -205,8 +210,37 @@ func TestPutKernel(t *testing.T) {
 		if rows, why, res, _ := judge(t, path); rows != "" || why != "" {
 			t.Errorf("%q, used by Linux: found %q, %q", features[i], found(res), why)
 		}
+		onImage(t, path, func(d dev.Device) { newAttributes(t, d) })
 		if said, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
 			t.Errorf("%q, used by Linux: fsck.f2fs says\n%s", features[i], said)
+		}
+	}
+}
+
+// newAttributes checks that what putScript set on links, FIFOs and devices is read.
+func newAttributes(t *testing.T, d dev.Device) {
+	t.Helper()
+	tr, err := read(t.Context(), d, vol.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"security.selinux": strings.Repeat("y", 300), "trusted.new": "value"}
+	for _, p := range []string{"/x/z", "/x/z long", "/x/zz 0", "/x/zz 1 more", "/x/zz 2", "/x/zz 3 more"} {
+		n, err := vol.Resolve(tr, p)
+		if err == nil {
+			err = tr.Details(n)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, x := range n.Xattrs {
+			if v, ok := want[x.Name]; ok && v == string(x.Value) {
+				got++
+			}
+		}
+		if got != len(want) {
+			t.Errorf("%s has the attributes %q", p, n.Xattrs)
 		}
 	}
 }

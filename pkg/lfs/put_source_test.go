@@ -90,7 +90,7 @@ func (s *sourceOf) put(t testing.TB, d dev.Device, r vol.PutRequest) (*vol.PutRe
 	if err != nil {
 		return nil, err
 	}
-	if res, err = v.(vol.Filler).Put(t.Context(), &r); err != nil {
+	if res, err = v.Put(t.Context(), &r); err != nil {
 		return nil, err
 	}
 	if err := vol.Pour(t.Context(), txn, d, &r, res, func(int64) {}); err != nil {
@@ -324,13 +324,27 @@ func (s *sourceOf) attributed() {
 	e.Xattrs = append([]vol.Xattr{}, many...)
 	e.Xattrs = slices.Insert(e.Xattrs, 1, vol.Xattr{Name: aclDefaultName, Value: big})
 	s.add("x/z", vol.Attr{Kind: vol.KindSymlink, Link: "y", Xattrs: few[:1]}, nil)
+	// What is neither a file nor a directory has attributes, too, but none of users:
+	// in the inode, and with a node besides.
+	system := append([]vol.Xattr{few[0]}, many[1:len(many)-1]...)
+	s.add("x/z long", vol.Attr{Kind: vol.KindSymlink, Link: strings.Repeat("long/", 800), Xattrs: system}, nil)
+	s.add("x/z nowhere", vol.Attr{Kind: vol.KindSymlink, Link: "nowhere", Xattrs: system}, nil)
+	for i, kind := range []vol.Kind{vol.KindFIFO, vol.KindSocket, vol.KindChar, vol.KindBlock} {
+		a := vol.Attr{Kind: kind, Mode: 0o640, Xattrs: few[:1]}
+		if kind == vol.KindChar || kind == vol.KindBlock {
+			a.Major, a.Minor = 1, uint32(i)
+		}
+		s.add(fmt.Sprintf("x/zz %d", i), a, nil)
+		a.Xattrs = system
+		s.add(fmt.Sprintf("x/zz %d more", i), a, nil)
+	}
 }
 
 // removed takes files and directories away.
 func removed(t testing.TB, d dev.Device, names []string) error {
 	t.Helper()
 	return changed(t, d, func(ctx context.Context, v vol.Volume) error {
-		_, err := v.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: names, Recursive: true})
+		_, err := v.Remove(ctx, vol.RemoveRequest{Paths: names, Recursive: true})
 		return err
 	})
 }

@@ -201,7 +201,7 @@ func TestRemove(t *testing.T) {
 	}
 	remove := func(r vol.RemoveRequest) (res *vol.RemoveResult, err error) {
 		err = changed(t, d, func(ctx context.Context, v vol.Volume) error {
-			res, err = v.(vol.Filler).Remove(ctx, r)
+			res, err = v.Remove(ctx, r)
 			return err
 		})
 		return res, err

@@ -3,6 +3,9 @@
 package lfs
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -100,7 +103,8 @@ dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -e 'Mounted with checkpoint
 `
 
 // TestReplayKernel: what -p makes of a volume that the power went from is what
-// Linux makes of a copy, file by file; and Linux goes on with it.
+// Linux makes of a copy, file by file, and so is what is read of it unchanged; and
+// Linux goes on with what -p made.
 func TestReplayKernel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("boots Linux three times")
@@ -108,13 +112,14 @@ func TestReplayKernel(t *testing.T) {
 	voltest.Peer(t, "linux.uml")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	names := []string{"synced", "long log", "orphans", "fastboot", "not unmounted", "disabled"}
-	var all, theirs, ours []string
+	var all, theirs, ours, read []string
 	for range names {
 		all = append(all, made(t, 128<<20, "-q"), made(t, 128<<20))
 		theirs = append(theirs, all[len(all)-1])
 	}
 	voltest.Kernel(t, cutScript, all...)
 	for i, name := range names {
+		read = append(read, settledList(t, theirs[i]))
 		onImage(t, theirs[i], func(d dev.Device) {
 			path := repaired(t, d)
 			if path == "" {
@@ -125,8 +130,11 @@ func TestReplayKernel(t *testing.T) {
 	}
 	trees := strings.Split(voltest.Kernel(t, treeScript, append(slices.Clone(theirs), ours...)...), "volume\n")[1:]
 	for i, name := range names {
-		if want, got := trees[i], trees[len(names)+i]; got != want {
-			t.Errorf("%s: there is\n%s\nLinux has\n%s", name, firstDifference(got, want), firstDifference(want, got))
+		want := trees[i]
+		for how, got := range map[string]string{"replayed": trees[len(names)+i], "read": read[i]} {
+			if got != want {
+				t.Errorf("%s, %s: there is\n%s\nLinux has\n%s", name, how, firstDifference(got, want), firstDifference(want, got))
+			}
 		}
 	}
 	if out := voltest.Kernel(t, usedScript, ours...); out != "" {
@@ -135,6 +143,61 @@ func TestReplayKernel(t *testing.T) {
 	for i, name := range names {
 		cleanAfter(t, name, ours[i], fsck)
 	}
+}
+
+// settledList is what treeScript prints of an image, from what is read of it as a
+// mount would show it. The image stays as it is.
+func settledList(t *testing.T, path string) string {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, sums []string
+	onImage(t, path, func(d dev.Device) {
+		txn := dev.Begin(d)
+		defer txn.Rollback()
+		if _, err := settleLog(t.Context(), txn); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := read(t.Context(), txn, vol.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := tr.Root()
+		if err == nil {
+			err = vol.Walk(t.Context(), tr, root, func(n *vol.Node, err error) error {
+				if err != nil {
+					return err
+				}
+				name := "." + strings.TrimSuffix(n.Path, "/")
+				line := textf("%s %s %o %d %d %d", name, map[vol.Kind]string{vol.KindDir: "d", vol.KindFile: "f"}[n.Kind], n.Mode, n.UID, n.GID, n.Nlink)
+				if n.Kind == vol.KindFile {
+					h, err := tr.(*tree).open(n)
+					if err != nil {
+						return err
+					}
+					sectors := (h.b.blocks() - 1) * 8
+					if h.b.inline()&inlineData != 0 {
+						sectors += uint64(n.Size+511) / 512 // [Linux] behaviour f2fs_getattr()
+					}
+					line += textf(" %d %d", n.Size, sectors)
+					sums = append(sums, textf("%x  %s", sha256.Sum256(bytesOf(t, tr, n)), name))
+				}
+				names = append(names, line)
+				return nil
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("%s has changed: %v", path, err)
+	}
+	slices.Sort(names)
+	slices.Sort(sums)
+	return strings.Join(append(names, sums...), "\n") + "\n"
 }
 
 // firstDifference is where a text begins to differ from another.

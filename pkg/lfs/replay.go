@@ -103,6 +103,9 @@ func (c *checker) replay(ctx context.Context) error {
 func (r *replay) each(fn func(blk uint32, n nodeBlock) error) error {
 	blk := r.c.rec.first
 	for range r.c.rec.nodes {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		b, err := readBlock(r.c.d, r.c.g, blk)
 		if err != nil {
 			return err
@@ -168,8 +171,12 @@ func (r *replay) apply(blk uint32, n nodeBlock) error {
 	if err := r.takeData(h, n); err != nil {
 		return err
 	}
-	f.done = f.last == blk
-	return nil
+	if f.done = f.last == blk; !f.done || h.b.isDir() {
+		return nil
+	}
+	// Nothing of it is to come, and there may be very many.
+	delete(r.c.m.handles, h.nid)
+	return h.store()
 }
 
 // file opens a file, or makes the one that was new, [Linux] behaviour

@@ -23,23 +23,32 @@ type tree struct {
 }
 
 // read is Driver.Read. It takes a volume that asks for a check; what was synced
-// since the checkpoint, and is in the log that a mount replays, is not there.
+// since the checkpoint, and is in the log that a mount replays, is there once
+// that was settled, see settleLog.
 func read(_ context.Context, d dev.Device, _ vol.ReadOptions) (vol.Tree, error) {
 	l := &loaded{d: d}
 	if err := l.eitherSuper(); err != nil {
 		return nil, err
 	}
-	switch {
-	case l.g.Features&^featKnown != 0:
-		return nil, vol.Refusef("features %s are not known: how files are to be read is not, either", hex(l.g.Features&^featKnown))
-	case l.g.Devices > 0:
-		return nil, vol.Refusef("the volume is on %d devices, of which this is one", l.g.Devices)
+	if err := l.unreadable(); err != nil {
+		return nil, err
 	}
 	if err := l.newestPack(); err != nil {
 		return nil, err
 	}
 	info, err := describe(d)
 	return &tree{l: l, w: reader(l), info: info}, err
+}
+
+// unreadable is why files of a volume cannot be read at all, by its superblock.
+func (l *loaded) unreadable() error {
+	switch {
+	case l.g.Features&^featKnown != 0:
+		return vol.Refusef("features %s are not known: how files are to be read is not, either", hex(l.g.Features&^featKnown))
+	case l.g.Devices > 0:
+		return vol.Refusef("the volume is on %d devices, of which this is one", l.g.Devices)
+	}
+	return nil
 }
 
 // newestPack reads the checkpoint pack that a mount would take.

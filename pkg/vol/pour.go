@@ -156,11 +156,7 @@ func (p *pour) data(ctx context.Context, src io.ReaderAt, pos, at, n int64) erro
 			return err
 		}
 		room = room[:min(int64(len(room)), n)]
-		got, err := src.ReadAt(room, pos)
-		if got < len(room) {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = fmt.Errorf("it became shorter while it was read: it ends at byte %d: %w", pos+int64(got), io.ErrUnexpectedEOF)
-			}
+		if err := ReadFull(src, room, pos); err != nil {
 			return err
 		}
 		p.cur.data = p.cur.data[:len(p.cur.data)+len(room)]
@@ -168,6 +164,19 @@ func (p *pour) data(ctx context.Context, src io.ReaderAt, pos, at, n int64) erro
 		pos, at, n = pos+int64(len(room)), at+int64(len(room)), n-int64(len(room))
 	}
 	return nil
+}
+
+// ReadFull fills b with what a file has from byte off on. One that ends before it
+// is full is an error.
+func ReadFull(src io.ReaderAt, b []byte, off int64) error {
+	n, err := src.ReadAt(b, off)
+	switch {
+	case n == len(b):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return fmt.Errorf("it became shorter while it was read: it ends at byte %d: %w", off+int64(n), io.ErrUnexpectedEOF)
+	}
+	return err
 }
 
 // room is memory for what belongs at byte at of the volume: behind what is

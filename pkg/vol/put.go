@@ -16,10 +16,12 @@ type Holds struct {
 	Owners    bool // UID and GID
 	Modes     bool // permissions beyond FlagReadOnly
 	Xattrs    bool
-	Holes     bool
-	Flags     bool  // FileFlags
-	Codepages []int // of short names: those that are known; which one is written nowhere
-	MaxSize   int64 // of a file, bytes
+	// HoleUnit is how many bytes of a file, from a multiple of it on, can be a
+	// hole; 0 where there are none. A file of up to Inside bytes never has one.
+	HoleUnit, Inside int64
+	Flags            bool  // FileFlags
+	Codepages        []int // of short names: those that are known; which one is written nowhere
+	MaxSize          int64 // of a file, bytes
 }
 
 // Entry is something that is to be made on a volume.
@@ -129,5 +131,5 @@ func (e *Entry) Name() string {
 // EntryError is what is wrong with one entry of a request. It wraps
 // ErrRequest.
 func EntryError(e *Entry, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", ErrRequest, e.Name(), fmt.Errorf(format, args...))
+	return Because(e.Name(), fmt.Errorf(format, args...))
 }

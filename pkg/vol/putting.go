@@ -55,7 +55,7 @@ type putting[D comparable] struct {
 }
 
 // PutEntries stages the entries of r in directories of the FAT family, or fails:
-// it is Filler.Put for them. The clusters of files have what free ones have until
+// it is Volume.Put for them. The clusters of files have what free ones have until
 // Pour fills them.
 //
 // After an error nothing that was staged may be committed.

@@ -3,6 +3,7 @@ package vol
 import (
 	"fmt"
 	"io/fs"
+	"strings"
 )
 
 // Usagef is an ErrUsage that says what is wrong with an option.
@@ -26,6 +27,13 @@ type saying struct {
 
 func (s *saying) Error() string   { return s.text }
 func (s *saying) Unwrap() []error { return s.what }
+
+// Because is an ErrRequest about what, which wraps why. A reason that is one itself
+// does not say so again.
+func Because(what string, why error) error {
+	prefix := ErrRequest.Error() + ": "
+	return Saying(prefix+what+": "+strings.ReplaceAll(why.Error(), prefix, ""), ErrRequest, why)
+}
 
 // Existsf is fs.ErrExist that says what is there.
 func Existsf(format string, args ...any) error {

@@ -45,7 +45,7 @@ type removed struct {
 }
 
 // RemoveEntries stages that what r names is taken from directories of the FAT
-// family: it is Filler.Remove for them.
+// family: it is Volume.Remove for them.
 //
 // After an error nothing that was staged may be committed.
 func RemoveEntries[D comparable](ctx context.Context, r RemoveRequest, f RemoveFolders[D]) (*RemoveResult, error) {

@@ -36,7 +36,15 @@ type Driver struct {
 	Check func(d dev.Device, o CheckOptions) Checker
 	// MountScan says what a mount would read and find. It never writes.
 	MountScan func(ctx context.Context, d dev.Device, o ScanOptions) (*Scan, error)
-	// Read opens a volume for reading its files. Nil while a format cannot.
+	// Settle stages on d, which is a dev.Txn, what a mount would carry out
+	// before it shows any file: a log of what was synced. The note says so in
+	// words for who reads; it is "" where there was nothing to do, and nothing
+	// is staged then. An error, unless it is ctx's, says why the log cannot be
+	// carried out: d must be rolled back, and Read has what was before it. Nil
+	// for a format without a log.
+	Settle func(ctx context.Context, d dev.Device) (note string, err error)
+	// Read opens a volume for reading its files, as they are without what
+	// Settle does. Nil while a format cannot.
 	Read func(ctx context.Context, d dev.Device, o ReadOptions) (Tree, error)
 	// Holds is what there is a place for on a volume of this format.
 	Holds Holds
@@ -88,11 +96,6 @@ type Volume interface {
 	// FreeRanges calls fn with the bytes (of the volume) that belong to no
 	// file, in rising order; with slack also the tails of last clusters.
 	FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (FreeTotal, error)
-}
-
-// Filler is a Volume that entries can be added to and taken from.
-type Filler interface {
-	Volume
 	// Put stages all entries of r, or fails. Contents of files are not staged:
 	// Pour copies them to where the result says, before the commit.
 	Put(ctx context.Context, r *PutRequest) (*PutResult, error)

@@ -31,6 +31,9 @@ type Options struct {
 	Seconds bool
 	// Follow puts in the place of a symbolic link what it leads to.
 	Follow bool
+	// NoXattrs says that nobody wants to know of extended attributes more than that
+	// there are some.
+	NoXattrs bool
 	// Image is the image that is filled, if it is a file that is there. It is left
 	// out where it is met in a directory, and cannot be the source itself.
 	Image fs.FileInfo

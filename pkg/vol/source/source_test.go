@@ -197,14 +197,18 @@ func TestBadArchives(t *testing.T) {
 // Wherever an archive ends too early, that is said.
 func TestTruncatedArchive(t *testing.T) {
 	whole := archiveOf(t, file("a", strings.Repeat("x", 3000)), file("b", strings.Repeat("y", 3000)))
-	for n := 1; n < 2*(512+3072)-72; n += 97 {
-		_, err := Tar(context.Background(), "-", bytes.NewReader(whole[:n]), Options{})
-		if n%512 == 0 || n > 512+3000 && n <= 512+3072 {
-			continue // at a boundary between entries it is an archive
-		}
-		if !errors.Is(err, vol.ErrRequest) {
+	end := len(whole) - 2*512
+	sizes := []int{512, 512 + 3000, 512 + 3072, 2*512 + 3072, end - 72, end}
+	for n := 1; n < end; n += 97 {
+		sizes = append(sizes, n)
+	}
+	for _, n := range sizes {
+		if _, err := Tar(context.Background(), "-", bytes.NewReader(whole[:n]), Options{}); !errors.Is(err, vol.ErrRequest) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
+	}
+	if s, err := Tar(context.Background(), "-", bytes.NewReader(whole[:end+512]), Options{}); err != nil || len(s.Entries) != 3 {
+		t.Errorf("with one block of its end: %v", err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -137,6 +136,9 @@ func (t *tarList) read() error {
 			if len(t.es) == 0 && t.size < 2*tarBlock {
 				return fmt.Errorf("%w: this is no tar archive: it has %d bytes", vol.ErrRequest, t.size)
 			}
+			if len(in.blocks) == 0 {
+				return vol.Refusef("the tar archive is truncated: it ends at byte %d without a block of zeros, which is the mark of its end", t.size)
+			}
 			return nil
 		case err != nil:
 			return fmt.Errorf("%w: the tar archive is damaged near byte %d: %w", vol.ErrRequest, in.off, err)
@@ -161,10 +163,12 @@ func (t *tarList) add(h *tar.Header, in *blockReader) error {
 	e.Modified = h.ModTime
 	e.Mode = uint32(h.Mode) & 0o7777
 	e.UID, e.GID = uint32(h.Uid), uint32(h.Gid)
-	if int64(e.UID) != int64(h.Uid) || int64(e.GID) != int64(h.Gid) {
+	if !isOwner(h.Uid) || !isOwner(h.Gid) {
 		return vol.EntryError(&e, "owner %d:%d cannot be", h.Uid, h.Gid)
 	}
-	e.Xattrs = tarXattrs(h)
+	if e.Xattrs, err = t.tarXattrs(h); err != nil {
+		return vol.EntryError(&e, "%w", err)
+	}
 	t.o.settle(&e)
 	at := stored{off: in.off, size: h.Size}
 	if err := t.fill(&e, h, in, &at); err != nil {
@@ -179,6 +183,10 @@ func (t *tarList) add(h *tar.Header, in *blockReader) error {
 	t.es, t.at = append(t.es, e), append(t.at, at)
 	return nil
 }
+
+// isOwner tells whether id is that of an owner: the highest of 32 bits stands for
+// nobody, chown(2).
+func isOwner(id int) bool { return int64(id) >= 0 && int64(id) < 1<<32-1 }
 
 // fill takes from a header what its kind of entry has.
 func (t *tarList) fill(e *vol.Entry, h *tar.Header, in *blockReader, at *stored) error {
@@ -234,20 +242,6 @@ func (t *tarList) link(e *vol.Entry, h *tar.Header) error {
 	}
 	e.Kind, e.Same = t.es[i].Kind, i
 	return nil
-}
-
-// tarXattrs are the extended attributes that GNU tar and others keep in PAX
-// records.
-func tarXattrs(h *tar.Header) []vol.Xattr {
-	const prefix = "SCHILY.xattr."
-	var out []vol.Xattr
-	for key, value := range h.PAXRecords {
-		if name, ok := strings.CutPrefix(key, prefix); ok && name != "" {
-			out = append(out, vol.Xattr{Name: name, Value: []byte(value)})
-		}
-	}
-	slices.SortFunc(out, func(a, b vol.Xattr) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 // source arranges the entries. Directories that the archive leaves out have the

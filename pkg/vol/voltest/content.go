@@ -3,7 +3,6 @@ package voltest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -62,11 +61,7 @@ func (c *content) request() *vol.PutRequest {
 
 // putOn puts a request on an open volume.
 func putOn(ctx context.Context, x vol.Volume, d, raw dev.Device, r *vol.PutRequest) (*vol.PutResult, error) {
-	f, ok := x.(vol.Filler)
-	if !ok {
-		return nil, errors.New("the volume is no vol.Filler")
-	}
-	res, err := f.Put(ctx, r)
+	res, err := x.Put(ctx, r)
 	if err != nil {
 		return nil, err
 	}

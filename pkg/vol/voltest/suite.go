@@ -39,6 +39,9 @@ type Suite struct {
 	// is not zeroed. Nil, both: they lie where the extents say, at all times.
 	Fill     func(t testing.TB, d dev.Device, path string, b []byte)
 	Contents func(t testing.TB, d dev.Device, path string) []byte
+	// Spoil takes one of every n clusters of a volume, so that no free run is longer
+	// than n-1. Nil: a file gets its place when it is written, not before.
+	Spoil func(t testing.TB, d dev.Device, n uint32)
 }
 
 // Run runs the suite.
@@ -54,6 +57,10 @@ func Run(t *testing.T, s Suite) {
 				t.Run("unchanged", v.unchanged)
 			} else {
 				t.Run("preallocate", v.preallocate)
+				if s.Spoil != nil {
+					t.Run("aligned", v.aligned)
+					t.Run("contiguous", v.contiguous)
+				}
 				t.Run("refuse", v.refuse)
 				t.Run("zero", v.zero)
 				t.Run("random operations", v.operations)

@@ -391,7 +391,7 @@ func (v volume) fillRemove(t *testing.T) {
 func (v volume) removed(t *testing.T, d dev.Device, r vol.RemoveRequest, want error) {
 	t.Helper()
 	x, txn := v.open(t, d)
-	_, err := x.(vol.Filler).Remove(context.Background(), r)
+	_, err := x.Remove(context.Background(), r)
 	if !errors.Is(err, want) {
 		t.Fatalf("remove %v: %v", r.Paths, err)
 	}
@@ -425,7 +425,7 @@ func (v volume) fillCases(t *testing.T) map[string]devtest.Case {
 		"put":     {Image: image, Ignore: free, Change: v.changeRaw(put(tree, false))},
 		"replace": {Image: image, Ignore: free, Change: v.changeRaw(put(other, true))},
 		"remove": {Image: image, Change: v.changeRaw(func(ctx context.Context, x vol.Volume, _, _ dev.Device) error {
-			_, err := x.(vol.Filler).Remove(ctx, vol.RemoveRequest{Paths: []string{"dir", "CLIP0001.MP4"}, Recursive: true})
+			_, err := x.Remove(ctx, vol.RemoveRequest{Paths: []string{"dir", "CLIP0001.MP4"}, Recursive: true})
 			return err
 		})},
 	}

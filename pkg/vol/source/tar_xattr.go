@@ -1,0 +1,178 @@
+package source
+
+import (
+	"archive/tar"
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
+
+// PAX records of extended attributes, as GNU tar, star and libarchive write them.
+const (
+	recordXattr    = "SCHILY.xattr."
+	recordXattr64  = "LIBARCHIVE.xattr." // the name as in a URL, the value in base 64
+	recordSELinux  = "RHT.security.selinux"
+	recordAccess   = "SCHILY.acl.access" // as text, acl(5)
+	recordDefault  = "SCHILY.acl.default"
+	selinuxName    = "security.selinux"
+	aclAccessName  = "system.posix_acl_access"
+	aclDefaultName = "system.posix_acl_default"
+)
+
+// tarXattrs are the extended attributes that an archive has of an entry, in order
+// of name. What is there in two ways is taken as it would be on a file.
+func (t *tarList) tarXattrs(h *tar.Header) ([]vol.Xattr, error) {
+	var out []vol.Xattr
+	add := func(name string, value []byte) {
+		if !slices.ContainsFunc(out, func(x vol.Xattr) bool { return x.Name == name }) {
+			out = append(out, vol.Xattr{Name: name, Value: value})
+		}
+	}
+	keys := slices.Sorted(maps.Keys(h.PAXRecords))
+	for _, key := range keys {
+		if name, ok := strings.CutPrefix(key, recordXattr); ok && name != "" {
+			add(xattrName(name), []byte(h.PAXRecords[key]))
+		}
+	}
+	for _, key := range keys {
+		name, ok := strings.CutPrefix(key, recordXattr64)
+		if !ok || name == "" {
+			continue
+		}
+		name, err := url.PathUnescape(name)
+		if err != nil {
+			return nil, fmt.Errorf("the name of the attribute %s: %w", key, err)
+		}
+		value, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(h.PAXRecords[key], "="))
+		if err != nil {
+			return nil, fmt.Errorf("the attribute %s: %w", name, err)
+		}
+		add(name, value)
+	}
+	if label := h.PAXRecords[recordSELinux]; label != "" {
+		add(selinuxName, append([]byte(strings.TrimRight(label, "\x00")), 0))
+	}
+	for _, r := range []struct{ record, name string }{{recordAccess, aclAccessName}, {recordDefault, aclDefaultName}} {
+		text := h.PAXRecords[r.record]
+		if text == "" || slices.ContainsFunc(out, func(x vol.Xattr) bool { return x.Name == r.name }) {
+			continue // as an attribute it has numbers
+		}
+		list, err := aclOf(text)
+		if err != nil && t.o.NoXattrs {
+			list, err = []byte(text), nil // nobody will look at it
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the access control list: %w", err)
+		}
+		if list != nil {
+			add(r.name, list)
+		}
+	}
+	slices.SortFunc(out, func(a, b vol.Xattr) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// xattrName is the name of an attribute from that of its record, in which GNU tar
+// spells two characters as in a URL.
+func xattrName(s string) string { return strings.NewReplacer("%3D", "=", "%25", "%").Replace(s) }
+
+// XattrRecord is the key of the PAX record for an attribute: what Tar reads as name.
+func XattrRecord(name string) string {
+	return recordXattr + strings.NewReplacer("=", "%3D", "%", "%25").Replace(name)
+}
+
+// aclEntry is an entry of an access control list. [Linux]
+// include/uapi/linux/posix_acl.h, posix_acl_xattr.h.
+type aclEntry struct {
+	tag, perm uint16
+	id        uint32
+}
+
+const (
+	aclVersion  = 2
+	aclUserObj  = 0x01
+	aclUser     = 0x02
+	aclGroupObj = 0x04
+	aclGroup    = 0x08
+	aclMask     = 0x10
+	aclOther    = 0x20
+	aclNoID     = 1<<32 - 1
+	aclNamed    = aclUser | aclGroup
+)
+
+// aclOf makes of the text of an access control list the value of the attribute that
+// it is on Linux; nil where it says no more than a mode does.
+func aclOf(text string) ([]byte, error) {
+	var es []aclEntry
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '\n' }) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		e, err := aclEntryOf(line)
+		if err != nil {
+			return nil, err
+		}
+		es = append(es, e)
+	}
+	if !slices.ContainsFunc(es, func(e aclEntry) bool { return e.tag&(aclNamed|aclMask) != 0 }) {
+		return nil, nil
+	}
+	slices.SortFunc(es, func(a, b aclEntry) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.id, b.id)) })
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, aclVersion)
+	for _, e := range es {
+		b = le.AppendUint32(le.AppendUint16(le.AppendUint16(b, e.tag), e.perm), e.id)
+	}
+	return b, nil
+}
+
+// aclEntryOf reads an entry: a tag, whose it is, permissions, and perhaps the number
+// of a name behind them, with colons between.
+func aclEntryOf(line string) (e aclEntry, err error) {
+	fs := strings.Split(line, ":")
+	if len(fs) == 2 { // some write mask and other so
+		fs = []string{fs[0], "", fs[1]}
+	}
+	if len(fs) < 3 || len(fs) > 4 {
+		return e, fmt.Errorf("%q is no entry of one", line)
+	}
+	tags := map[string][2]uint16{"user": {aclUserObj, aclUser}, "group": {aclGroupObj, aclGroup}, "mask": {aclMask}, "other": {aclOther}}
+	short := map[string]string{"u": "user", "g": "group", "m": "mask", "o": "other"}
+	tag, ok := tags[cmp.Or(short[fs[0]], fs[0])]
+	if e.tag, e.id = tag[0], aclNoID; fs[1] != "" {
+		e.tag = tag[1]
+	}
+	if !ok || e.tag == 0 {
+		return e, fmt.Errorf("%q is no entry of one", line)
+	}
+	for _, c := range fs[2] {
+		bit := map[rune]uint16{'r': 4, 'w': 2, 'x': 1, '-': 0}
+		n, ok := bit[c]
+		if !ok || e.perm&n != 0 {
+			return e, fmt.Errorf("%q: %q are no permissions", line, fs[2])
+		}
+		e.perm |= n
+	}
+	if fs[1] == "" {
+		return e, nil
+	}
+	number := fs[1]
+	if _, err := strconv.ParseUint(number, 10, 32); err != nil && len(fs) == 4 {
+		number = fs[3]
+	}
+	id, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || id == aclNoID {
+		return e, fmt.Errorf("which number %q in %q has is not known here; tar --xattrs --xattrs-include='*' writes numbers", fs[1], line)
+	}
+	e.id = uint32(id)
+	return e, nil
+}
