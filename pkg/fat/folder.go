@@ -127,11 +127,11 @@ func nameRef(slot int, long bool) int32 {
 // nameless gives f an index without names.
 func (ds *folders) nameless(f *folder) {
 	f.names = vol.NewNameIndex(ds.keys, foldUnit, func(ref int32, dst []uint16) []uint16 {
-		if slot := int(ref / 2); ref%2 == 0 {
-			return ds.cp.units(f.at(slot).name(), dst)
-		} else {
+		slot := int(ref / 2)
+		if ref%2 == 1 {
 			return f.longName(slot, dst)
 		}
+		return ds.cp.units(f.at(slot).name(), dst)
 	})
 }
 
