@@ -421,7 +421,8 @@ func printable(s string) string {
 	for plain < len(s) && ' ' <= s[plain] && s[plain] <= '~' {
 		plain++
 	}
-	if plain == len(s) || utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
+	rest := s[plain:] // nothing, of most names
+	if utf8.ValidString(rest) && strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 {
 		return s
 	}
 	q := strconv.Quote(s)

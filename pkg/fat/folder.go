@@ -128,10 +128,10 @@ func nameRef(slot int, long bool) int32 {
 func (ds *folders) nameless(f *folder) {
 	f.names = vol.NewNameIndex(ds.keys, foldUnit, func(ref int32, dst []uint16) []uint16 {
 		slot := int(ref / 2)
-		if ref%2 == 1 {
-			return f.longName(slot, dst)
+		if ref%2 == 0 {
+			return ds.cp.units(f.at(slot).name(), dst)
 		}
-		return ds.cp.units(f.at(slot).name(), dst)
+		return f.longName(slot, dst)
 	})
 }
 

@@ -83,13 +83,13 @@ func (p *filling) inode(dir *folder, n *dirName, i int) (uint32, error) {
 	return h.nid, h.store()
 }
 
-// inherited is a as it is in a directory that hands its group on, if the request
+// inherited is e as it is in a directory that hands its group on, if the request
 // says so. [Linux] behaviour inode_init_owner().
-func (p *filling) inherited(dir *folder, a *vol.Entry) *vol.Entry {
+func (p *filling) inherited(dir *folder, e *vol.Entry) *vol.Entry {
 	if !p.r.Inherit || dir.h.b.mode()&modeSetGID == 0 {
-		return a
+		return e
 	}
-	b := *a
+	b := *e
 	b.GID = dir.h.b.gid()
 	if b.Kind == vol.KindDir {
 		b.Mode |= modeSetGID
