@@ -74,7 +74,7 @@ func (r *checkRun) volumes(ctx context.Context, regions []region) (err error) {
 		if rg := &regions[i]; rg.drv != nil && rg.hold != "" {
 			if shared++; shared > maxShared {
 				rg.drv = nil
-				rg.other.name = "a " + rg.id.Type + " file system, and is not looked into: " + rg.hold
+				rg.other.name = fileSystem(rg.id.Type) + ", and is not looked into: " + rg.hold
 			}
 		}
 	}

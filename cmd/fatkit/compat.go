@@ -21,6 +21,7 @@ type tool struct {
 	version string   // the line that tells its version
 	format  string   // name of the driver
 	usage   string   // what follows the options
+	said    []string // our own flags in errors, each with what the tool has for it
 	options func() []toolOption
 	run     func(context.Context, *toolRun) error
 	// exit is what its callers expect for one of our exit codes.
@@ -65,7 +66,7 @@ func toolNamed(path string) *tool {
 
 // runTool is run under the name of another tool.
 func (a *app) runTool(ctx context.Context, t *tool, args []string) int {
-	r := &toolRun{a: a, tool: t, name: strings.TrimSuffix(filepath.Base(args[0]), ".exe")}
+	r := &toolRun{a: a, tool: t, name: strings.TrimSuffix(filepath.Base(args[0]), ".exe"), mkfs: mkfsRun{offset: -1}}
 	a.command = r.name
 	err := r.parse(args[1:])
 	if err == nil && !r.info {
@@ -85,7 +86,7 @@ func (a *app) runTool(ctx context.Context, t *tool, args []string) int {
 // code for it.
 func (r *toolRun) fail(image string, err error) int {
 	_, code := classify(err)
-	text := strings.ReplaceAll(explainError(err), "--force", "-f") // as mkfs.f2fs calls it; nothing else asks for it
+	text := strings.NewReplacer(r.tool.said...).Replace(explainError(err))
 	text += r.a.nearFile(image, err)
 	if image != "" && !strings.Contains(text, image) {
 		text = printable(image) + ": " + text

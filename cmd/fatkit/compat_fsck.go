@@ -82,10 +82,16 @@ func (r *toolRun) bare(ctx context.Context, image string) (err error) {
 			return fmt.Errorf("%w: it holds %s", vol.ErrNotVolume, tableOn(im.file))
 		}
 		if rg.drv != nil && rg.drv.Name != r.tool.format && rg.id.Confidence >= vol.Likely {
-			return fmt.Errorf("%w: it holds a %s file system%s", vol.ErrNotVolume, rg.id.Type, called(rg.id.Label))
+			return fmt.Errorf("%w: it holds %s%s", vol.ErrNotVolume, fileSystem(rg.id.Type), called(rg.id.Label))
 		}
 	}
 	return nil
+}
+
+// saidByFsck is what errors of a check call the undo log, for which the tools have no
+// option.
+func saidByFsck() []string {
+	return []string{"--undo FILE", `"fatkit check --undo FILE"`, "with --undo", `with "fatkit check --undo FILE"`}
 }
 
 // exitFsck is as fsck(8) has it, which is as we have it.
@@ -124,7 +130,7 @@ func (t toolReporter) image(d *checkDoc) {
 func fsckFAT() *tool {
 	return &tool{
 		name: "fsck.fat", names: []string{"fsck.fat", "fsck.vfat", "fsck.msdos"},
-		version: "fsck.fat 4.2", format: "FAT", usage: "DEVICE", options: fsckFATOptions,
+		version: "fsck.fat 4.2", format: "FAT", usage: "DEVICE", said: saidByFsck(), options: fsckFATOptions,
 		run: func(ctx context.Context, r *toolRun) error {
 			r.a.printf("%s\n", r.tool.versionLine())
 			return runFsck(ctx, r, toolReporter{r, fatHead, fatSummary})
@@ -187,7 +193,7 @@ func fsckFATOptions() []toolOption {
 func fsckExFAT() *tool {
 	return &tool{
 		name: "fsck.exfat", names: []string{"fsck.exfat"},
-		version: "exfatprogs version : 1.4.2", format: "exFAT", usage: "DEVICE", exit: exitFsck, options: fsckExFATOptions,
+		version: "exfatprogs version : 1.4.2", format: "exFAT", usage: "DEVICE", said: saidByFsck(), exit: exitFsck, options: fsckExFATOptions,
 		run: func(ctx context.Context, r *toolRun) error {
 			r.a.printf("%s\n", r.tool.versionLine())
 			return runFsck(ctx, r, toolReporter{r, nil, exfatSummary})
@@ -227,7 +233,7 @@ func fsckExFATOptions() []toolOption {
 func fsckF2FS() *tool {
 	return &tool{
 		name: "fsck.f2fs", names: []string{"fsck.f2fs"},
-		version: "fsck.f2fs 1.16.0", format: "F2FS", usage: "DEVICE", options: fsckF2FSOptions,
+		version: "fsck.f2fs 1.16.0", format: "F2FS", usage: "DEVICE", said: saidByFsck(), options: fsckF2FSOptions,
 		run: func(ctx context.Context, r *toolRun) error {
 			if r.fsck.level && len(r.rest) == 2 && strings.Trim(r.rest[0], "012") == "" {
 				r.rest = r.rest[1:]

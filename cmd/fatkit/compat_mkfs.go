@@ -66,6 +66,9 @@ func (r *toolRun) formatRun(ctx context.Context, image string) (*formatRun, erro
 	if f.place, err = r.a.place(image); err != nil {
 		return nil, err
 	}
+	if m.create { // a new file is called just as it says
+		f.place = place{arg: image, path: image, off: -1}
+	}
 	if err := r.size(f); err != nil {
 		return nil, err
 	}
@@ -159,6 +162,8 @@ func mkfsFAT() *tool {
 		name: "mkfs.fat", names: []string{"mkfs.fat", "mkfs.vfat", "mkfs.msdos", "mkdosfs"},
 		version: "mkfs.fat 4.2", format: "FAT", usage: "TARGET [BLOCKS of 1024 bytes]", exit: exitMkfs,
 		options: mkfsFATOptions,
+		said: []string{"--reserved-sectors", "-R", "--root-entries", "-r", "--hidden-sectors", "-h", "--media-type", "-M",
+			"-t fat12", "-F 12", "-t fat16", "-F 16", "-t fat32", "-F 32", "use -c ", "use clusters of "},
 		run: func(ctx context.Context, r *toolRun) error {
 			if r.mkfs.opts.Type == "" {
 				r.mkfs.opts.Type = "fat"

@@ -60,6 +60,8 @@ func mkfsF2FS() *tool {
 		name: "mkfs.f2fs", names: []string{"mkfs.f2fs", "make_f2fs"},
 		version: "mkfs.f2fs 1.16.0", format: "F2FS", usage: "TARGET [SECTORS]", exit: exitMkfs,
 		options: mkfsF2FSOptions,
+		said: []string{"--force", "-f", "--segs-per-sec", "-s", "--secs-per-zone", "-z", "--overprovision", "-o",
+			"--encoding", "-C", "--cold-ext", "-e", "--hot-ext", "-E", "--root-owner", "-R"},
 		run: func(ctx context.Context, r *toolRun) error {
 			m := &r.mkfs
 			m.opts.Type, m.tables, m.careful = "f2fs", true, !m.force

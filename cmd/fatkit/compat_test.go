@@ -205,6 +205,53 @@ func TestCompatResult(t *testing.T) {
 	}
 }
 
+// TestCompatPlaces: without --offset a volume has the whole target or the partition that
+// is named, and a new file is called as it says.
+func TestCompatPlaces(t *testing.T) {
+	image := compatTarget(t, "mbr")
+	for _, c := range []struct{ line, want string }{
+		{"mkfs.exfat -q IMAGE:1", "IMAGE:1: EXFAT"},
+		{"mkfs.vfat --offset=2048 IMAGE", "IMAGE:1: FAT16"},
+		{"mkfs.vfat IMAGE", "IMAGE: FAT16"},
+		{"mkfs.vfat -C IMAGE:7 8192", "IMAGE:7: FAT16"},
+	} {
+		if out, code := runNamed(t, strings.Fields(strings.ReplaceAll(c.line, "IMAGE", image))...); code != exitOK {
+			t.Fatalf("%s: exit %d\n%s", c.line, code, out)
+		}
+		want := strings.ReplaceAll(c.want, "IMAGE", image)
+		if out, code := runNamed(t, "fatkit", "check", strings.Split(want, ": ")[0]); code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, want %q\n%s", c.line, code, want, out)
+		}
+	}
+	if out, _ := runNamed(t, "fatkit", "check", image); !strings.Contains(out, ", 66 MiB, clean") {
+		t.Errorf("the volume has not the whole file:\n%s", out)
+	}
+}
+
+// TestCompatWords: an error speaks of the options that the tool has.
+func TestCompatWords(t *testing.T) {
+	for line, want := range map[string]string{
+		"mkfs.fat -F 32 -r 512": "-r is not for fat32",
+		"mkfs.fat -F 32 -R 1":   "use -R 32",
+		"mkfs.fat -F 12 -s 1":   "use clusters of 32K to 64K, or at most 2062 KiB, or -F 32",
+		"mkfs.f2fs -C utf8":     "-C is for volumes with the feature casefold",
+		"mkfs.f2fs -o 0":        "-o 0: must be",
+		"fsck.vfat -y":          `remove it, or name another place with "fatkit check --undo FILE"`,
+	} {
+		image := compatTarget(t, "blank")
+		if strings.HasPrefix(line, "fsck") {
+			image = compatTarget(t, "fat!")
+			if err := os.Mkdir(image+undoSuffix, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, code := runNamed(t, append(strings.Fields(line), image)...)
+		if code == exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, want %s\n%s", line, code, want, out)
+		}
+	}
+}
+
 // TestCompatValues: a value is what getopt_long(3) and strtol(3) make of it, and an
 // empty one is none.
 func TestCompatValues(t *testing.T) {

@@ -122,11 +122,22 @@ type halfway struct {
 func (e *halfway) Error() string { return e.text + ": " + e.err.Error() }
 func (e *halfway) Unwrap() error { return e.err }
 
+// once leaves out what a text repeats: a request cannot be met because of an entry
+// that cannot be.
+func once(text, phrase string) string {
+	first, rest, ok := strings.Cut(text, phrase)
+	if !ok {
+		return text
+	}
+	return first + phrase + strings.ReplaceAll(rest, phrase, "")
+}
+
 // explainError is err in one line for a person, with what to do where we know.
 func explainError(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
 	var half *halfway
 	text = strings.TrimPrefix(text, vol.ErrUsage.Error()+": ")
+	text = once(text, vol.ErrRequest.Error()+": ")
 	switch {
 	case errors.Is(err, dev.ErrNotRestored):
 		return text + `; run "fatkit undo" on it as soon as the cause is gone`

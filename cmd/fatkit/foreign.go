@@ -20,6 +20,14 @@ type magic struct {
 // where nothing was recognised.
 type foreign struct{ kind, name string }
 
+// fileSystem is one of a type of ours, in words.
+func fileSystem(kind string) string {
+	if kind == "exfat" || kind == "f2fs" { // as they are spoken
+		return "an " + kind + " file system"
+	}
+	return "a " + kind + " file system"
+}
+
 // magics are the marks of what people keep on disks and would miss. Where one
 // holds the other the more telling one comes first. Offsets and marks are those
 // of the formats' own documentation, and of libblkid.

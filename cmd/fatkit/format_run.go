@@ -318,7 +318,7 @@ func (r *formatRun) found(im *image, at dev.Range) (string, error) {
 	}
 	drv, id := vol.Identify(d, r.a.drivers)
 	if drv != nil && id.Confidence >= vol.Likely {
-		return fmt.Sprintf("a %s file system%s", id.Type, called(id.Label)), nil
+		return fileSystem(id.Type) + called(id.Label), nil
 	}
 	if what := recognise(d); what.kind != "" {
 		return what.name, nil
@@ -327,7 +327,7 @@ func (r *formatRun) found(im *image, at dev.Range) (string, error) {
 		return what, nil
 	}
 	if drv != nil {
-		return fmt.Sprintf("what is left of a %s file system%s", id.Type, called(id.Label)), nil
+		return "what is left of " + fileSystem(id.Type) + called(id.Label), nil
 	}
 	return "", nil
 }

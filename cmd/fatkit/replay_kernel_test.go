@@ -83,6 +83,11 @@ func TestReadWaitingKernel(t *testing.T) {
 			t.Errorf("-q %q: exit %d, %s", args, got.code, got.err)
 		}
 	}
+	for _, args := range [][]string{{"copy", "out/small", "cut.img::/x"}, {"copy", "--force", "out/small", "cut.img::/x"}, {"rm", "cut.img", "small"}, {"mkdir", "cut.img", "new"}} {
+		if got := realRun(t, args...); got.code != 4 || !strings.Contains(got.err, "the log has to be replayed, ") || !strings.Contains(got.err, "check -p does that") {
+			t.Errorf("%q: exit %d, %s", args, got.code, got.err)
+		}
+	}
 	if err := os.RemoveAll("out/more"); err != nil {
 		t.Fatal(err)
 	}

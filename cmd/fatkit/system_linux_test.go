@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/loop"
 )
 
 // asNobody runs fn with the permissions of a user who owns nothing, also where
@@ -91,5 +94,28 @@ func TestCheckProgress(t *testing.T) {
 	want := strings.ReplaceAll("1 0 2000 F\n2 500 2000 F\n3 1000 2000 F\n4 1500 2000 F\n", "F", f.image)
 	if string(b[:n]) != want {
 		t.Errorf("%q, want %q", b[:n], want)
+	}
+}
+
+// TestCompatPartitionedDisk: mkfs.fat writes no volume over the partition table of a
+// whole disk, unless told to with -I.
+func TestCompatPartitionedDisk(t *testing.T) {
+	image := compatTarget(t, "mbr")
+	before, err := os.ReadFile(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := loop.Attach(t, image)
+	for _, line := range []string{"mkfs.vfat", "mkfs.vfat --mbr=n", "mkfs.f2fs"} {
+		out, code := runNamed(t, append(strings.Fields(line), disk)...)
+		if code != 1 || !strings.Contains(out, "it holds a partition table with 1 partition; -") {
+			t.Errorf("%s: exit %d\n%s", line, code, out)
+		}
+	}
+	if after, err := os.ReadFile(image); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("it was written to, %v", err)
+	}
+	if out, code := runNamed(t, "mkfs.vfat", "-I", disk); code != exitOK || !strings.Contains(out, ", 66 MiB, ") {
+		t.Errorf("-I: exit %d\n%s", code, out)
 	}
 }

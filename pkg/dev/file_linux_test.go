@@ -6,13 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest/loop"
 	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
@@ -114,41 +114,14 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// loopDevice attaches a file of size bytes to a loop device, which needs root.
+// loopDevice is a loop device over a file of size bytes.
 func loopDevice(t *testing.T, size int64) (device, image string) {
 	t.Helper()
 	image = filepath.Join(t.TempDir(), "disk.img")
-	back, err := os.Create(image)
-	if err != nil {
+	if err := errors.Join(os.WriteFile(image, nil, 0o644), os.Truncate(image, size)); err != nil {
 		t.Fatal(err)
 	}
-	defer back.Close()
-	if err := back.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
-	ctl, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		needs.Lacks(t, "no loop devices: %v", err)
-	}
-	defer ctl.Close()
-	n, err := unix.IoctlRetInt(int(ctl.Fd()), unix.LOOP_CTL_GET_FREE)
-	if err != nil {
-		needs.Lacks(t, "no loop device: %v", err)
-	}
-	device = "/dev/loop" + strconv.Itoa(n)
-	loop, err := os.OpenFile(device, os.O_RDWR, 0)
-	if err != nil {
-		needs.Lacks(t, "no loop device: %v", err)
-	}
-	if err := unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_SET_FD, int(back.Fd())); err != nil {
-		loop.Close()
-		needs.Lacks(t, "no loop device: %v", err)
-	}
-	t.Cleanup(func() {
-		unix.IoctlSetInt(int(loop.Fd()), unix.LOOP_CLR_FD, 0)
-		loop.Close()
-	})
-	return device, image
+	return loop.Attach(t, image), image
 }
 
 func TestLoopDevice(t *testing.T) {

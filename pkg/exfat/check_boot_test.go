@@ -23,12 +23,12 @@ func TestRestoreKeepsFlags(t *testing.T) {
 			l := newLab(t, "4k")
 			hit(l)
 			sound := l.clone(t)
-			fsck(t, sound.m, lossless)
+			fsck(t, sound.m, voltest.Lossless)
 			if got := sound.get(offVolumeFlags); got != 0 {
 				t.Errorf("flags of a volume of which all is mended: %#x", got)
 			}
 			l.setFAT(l.cells("/BIG.BIN")[2], 5_000_000)
-			fsck(t, l.m, lossless)
+			fsck(t, l.m, voltest.Lossless)
 			if got := l.get(offVolumeFlags); got != flagDirty {
 				t.Errorf("flags of a volume with a broken chain: %#x", got)
 			}

@@ -3,7 +3,6 @@ package exfat
 import (
 	"context"
 	"crypto/sha256"
-	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -83,30 +82,11 @@ func eachInjury(t *testing.T, fn func(t *testing.T, d *injury, l *lab)) {
 // TestCatalogueIsReached holds the catalogue against the injuries: each row has
 // one, and each repair of each row.
 func TestCatalogueIsReached(t *testing.T) {
-	reached := map[string]bool{}
+	var all []voltest.Damage
 	for _, d := range injuries() {
-		p := vol.Find(Problems(), d.slug)
-		if p == nil {
-			t.Errorf("injury %s has no row", d.title())
-			continue
-		}
-		reached[d.slug] = true
-		fix := d.fix
-		if fix == "" && len(p.Repairs) > 0 && !d.stays {
-			fix = p.Repairs[0].Name
-		}
-		reached[d.slug+" "+fix] = true
+		all = append(all, voltest.Damage{Title: d.title(), Slug: d.slug, Fix: d.fix, Stays: d.stays})
 	}
-	for _, p := range Problems() {
-		if !reached[p.Slug] {
-			t.Errorf("no injury for %s %s", p.Code, p.Slug)
-		}
-		for _, r := range p.Repairs {
-			if !reached[p.Slug+" "+r.Name] {
-				t.Errorf("no injury for the repair %q of %s %s", r.Name, p.Code, p.Slug)
-			}
-		}
-	}
+	voltest.Reached(t, Problems(), all)
 }
 
 // fsck runs the check; a decider makes it repair.
@@ -214,25 +194,12 @@ func TestInjuryRepaired(t *testing.T) {
 }
 
 // mendedBy reports whether a finding of the slug was mended as d wants.
-func mendedBy(res *vol.Result, d *injury) bool {
-	return slices.ContainsFunc(res.Outcomes, func(o vol.Outcome) bool {
-		return o.Slug == d.slug && o.Repaired != nil && (d.fix == "" || o.Repaired.Name == d.fix)
-	})
-}
+func mendedBy(res *vol.Result, d *injury) bool { return voltest.Mended(res, d.slug, d.fix) }
 
 // compare holds what there is against what was planted, but for the files gone.
 func (l *lab) compare(t *testing.T, got map[string]string, gone []string) {
 	t.Helper()
-	for _, path := range slices.Sorted(maps.Keys(l.known)) {
-		if slices.ContainsFunc(gone, func(g string) bool { return g == path || strings.HasSuffix(g, "/") && strings.HasPrefix(path, g) }) {
-			continue
-		}
-		if b, ok := got[path]; !ok {
-			t.Errorf("%s is lost", path)
-		} else if b != l.known[path] {
-			t.Errorf("%s holds something else: %d bytes instead of %d", path, len(b), len(l.known[path]))
-		}
-	}
+	voltest.SameFiles(t, got, l.known, gone)
 }
 
 // peerSilent runs fsck.exfat -n, which may count files but not complain.
@@ -244,48 +211,17 @@ func peerSilent(t testing.TB, d dev.Device) {
 	}
 }
 
-// lossless is -p: the first repair that loses nothing.
-func lossless(f *vol.Finding) int {
-	if f.Severity < vol.SevWarning {
-		return -1
-	}
-	return slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Loss == vol.LossNone })
-}
-
-// TestInjuryLossless: with the repairs that lose nothing, every file that could
-// be read before can be read after, by the same name and with the same contents.
+// TestInjuryLossless: see voltest.RepairsLossless.
 func TestInjuryLossless(t *testing.T) {
 	eachInjury(t, func(t *testing.T, d *injury, l *lab) {
 		d.hit(l)
-		var before map[string]string
-		if r, err := newReader(l.m); err == nil {
-			before = r.files()
-		}
-		tx := dev.Begin(l.m)
-		res := fsck(t, tx, lossless)
-		if res.Unproven != nil {
-			report(t, res)
-			t.Fatalf("unproven: %v", res.Unproven)
-		}
-		for _, o := range res.Outcomes {
-			if o.Repaired != nil && o.Repaired.Loss != vol.LossNone {
-				t.Errorf("not lossless: %s", line(o))
+		voltest.RepairsLossless(t, l.m, Driver(), l.known, func() (voltest.Reading, error) {
+			r, err := newReader(l.m)
+			if err != nil {
+				return voltest.Reading{}, err
 			}
-		}
-		commit(t, tx)
-		r, err := newReader(l.m)
-		if err != nil {
-			if before != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		for path, b := range before {
-			if want, ok := l.known[path]; ok && b == want && !r.holds(path, b) {
-				t.Errorf("%s was there before", path)
-				report(t, res)
-			}
-		}
+			return voltest.Reading{Files: r.files(), Holds: r.holds}, nil
+		})
 	})
 }
 

@@ -83,7 +83,7 @@ func (l *lab) survives(t *testing.T) {
 	_, _ = drv.Describe(l.m)
 	_, _ = drv.MountScan(ctx, l.m, vol.ScanOptions{})
 	_, _ = drv.Open(ctx, dev.Begin(l.m), vol.OpenOptions{Raw: l.m, Force: true})
-	for _, decide := range []vol.Decider{lossless, voltest.Always, choose("lost-clusters", fixRescue)} {
+	for _, decide := range []vol.Decider{voltest.Lossless, voltest.Always, choose("lost-clusters", fixRescue)} {
 		tx := dev.Begin(l.m)
 		l.honest(t, tx, fsck(t, tx, decide))
 	}

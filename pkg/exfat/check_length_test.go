@@ -10,7 +10,7 @@ import (
 // TestDirLengthCannotBe: a directory whose length cannot be has its clusters up to
 // the end mark, and no others are marked as used for it.
 func TestDirLengthCannotBe(t *testing.T) {
-	for name, decide := range map[string]vol.Decider{"-p": lossless, "-y": voltest.Always} {
+	for name, decide := range map[string]vol.Decider{"-p": voltest.Lossless, "-y": voltest.Always} {
 		for _, length := range []uint64{1<<64 - 1, 1 << 63, 1<<28 + 1, 1 << 40} {
 			t.Run(name, func(t *testing.T) {
 				l := newLab(t, "4k")

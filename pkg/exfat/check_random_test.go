@@ -144,7 +144,7 @@ func (l *lab) mend(t *testing.T, done []string) {
 	}
 	safe := l.clone(t)
 	tx := dev.Begin(safe.m)
-	res := fsck(t, tx, lossless)
+	res := fsck(t, tx, voltest.Lossless)
 	l.honest(t, tx, res)
 	if r, err := newReader(tx); err == nil && res.Unproven == nil {
 		for path, b := range before {

@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"bytes"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -292,9 +293,10 @@ func (c *checker) findUpcase(r *vol.Report, root *dirScan) error {
 }
 
 // isUpcase reports whether what lies there is the table: it fits its checksum,
-// or is the standard one.
+// or is the standard one to the byte, as two wrong bytes can make up for each other
+// in a checksum.
 func (c *checker) isUpcase(e entry, raw []byte, length uint64) bool {
-	c.sup.upcase.standard = len(raw) >= standardBytes && tableChecksum(raw[:standardBytes]) == standardSum
+	c.sup.upcase.standard = bytes.HasPrefix(raw, standardUpcase())
 	return c.sup.upcase.standard || c.sup.upcase.why == "" && tableChecksum(raw[:length]) == e.u32(offTableChecksum)
 }
 

@@ -28,7 +28,7 @@ func TestBootBits(t *testing.T) {
 				off := tt.off + bit/8
 				l := base.clone(t)
 				l.put(off, l.get(off)^1<<(bit%8))
-				for name, decide := range map[string]vol.Decider{"-y": voltest.Always, "-p": lossless} {
+				for name, decide := range map[string]vol.Decider{"-y": voltest.Always, "-p": voltest.Lossless} {
 					l.survives(t, fmt.Sprintf("%s, byte %d bit %d", name, off, bit%8), decide)
 				}
 			}

@@ -2,7 +2,6 @@ package fat
 
 import (
 	"context"
-	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -68,30 +67,11 @@ func eachDamage(t *testing.T, fn func(t *testing.T, d *damage, l *lab)) {
 // TestCatalogueIsReached holds the catalogue against the damages: each row has
 // one, and each repair of each row.
 func TestCatalogueIsReached(t *testing.T) {
-	reached := map[string]bool{}
+	var all []voltest.Damage
 	for _, d := range damages() {
-		p := vol.Find(Problems(), d.slug)
-		if p == nil {
-			t.Errorf("damage %s has no row", d.title())
-			continue
-		}
-		reached[d.slug] = true
-		fix := d.fix
-		if fix == "" && len(p.Repairs) > 0 && !d.stays {
-			fix = p.Repairs[0].Name
-		}
-		reached[d.slug+" "+fix] = true
+		all = append(all, voltest.Damage{Title: d.title(), Slug: d.slug, Fix: d.fix, Stays: d.stays})
 	}
-	for _, p := range Problems() {
-		if !reached[p.Slug] {
-			t.Errorf("no damage for %s %s", p.Code, p.Slug)
-		}
-		for _, r := range p.Repairs {
-			if !reached[p.Slug+" "+r.Name] {
-				t.Errorf("no damage for the repair %q of %s %s", r.Name, p.Code, p.Slug)
-			}
-		}
-	}
+	voltest.Reached(t, Problems(), all)
 }
 
 // fsck runs the check; a decider makes it repair.
@@ -146,7 +126,7 @@ func TestRepair(t *testing.T) {
 			voltest.Log(t, res)
 			t.Fatalf("unproven: %v", res.Unproven)
 		}
-		if p := vol.Find(Problems(), d.slug); !d.stays && p.Severity > vol.SevInfo && !repaired(res, d) {
+		if p := vol.Find(Problems(), d.slug); !d.stays && p.Severity > vol.SevInfo && !voltest.Mended(res, d.slug, d.fix) {
 			t.Errorf("it was not repaired by %q", d.fix)
 			voltest.Log(t, res)
 		}
@@ -165,7 +145,7 @@ func TestRepair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.compare(t, now.files(), d.gone)
+		voltest.SameFiles(t, now.files(), l.known, d.gone)
 		if d.then != nil {
 			d.then(l, now)
 		}
@@ -173,28 +153,6 @@ func TestRepair(t *testing.T) {
 			peerSilent(t, l.m)
 		}
 	})
-}
-
-// repaired reports whether a finding of the slug was mended as d wants.
-func repaired(res *vol.Result, d *damage) bool {
-	return slices.ContainsFunc(res.Outcomes, func(o vol.Outcome) bool {
-		return o.Slug == d.slug && o.Repaired != nil && (d.fix == "" || o.Repaired.Name == d.fix)
-	})
-}
-
-// compare holds what there is against what was planted, but for the files gone.
-func (l *lab) compare(t *testing.T, got map[string]string, gone []string) {
-	t.Helper()
-	for _, path := range slices.Sorted(maps.Keys(l.known)) {
-		if slices.ContainsFunc(gone, func(g string) bool { return g == path || strings.HasSuffix(g, "/") && strings.HasPrefix(path, g) }) {
-			continue
-		}
-		if b, ok := got[path]; !ok {
-			t.Errorf("%s is lost", path)
-		} else if b != l.known[path] {
-			t.Errorf("%s holds something else: %d bytes instead of %d", path, len(b), len(l.known[path]))
-		}
-	}
 }
 
 // peerSilent runs fsck.fat -n, which may count files but not complain.
@@ -212,50 +170,17 @@ func peerSilent(t testing.TB, d dev.Device) {
 	}
 }
 
-// lossless is -p: the first repair that loses nothing.
-func lossless(f *vol.Finding) int {
-	if f.Severity < vol.SevWarning {
-		return -1
-	}
-	return slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Loss == vol.LossNone })
-}
-
-// TestRepairLossless: with the repairs that lose nothing, every file that could
-// be read before can be read after, by the same name and with the same contents.
+// TestRepairLossless: see voltest.RepairsLossless.
 func TestRepairLossless(t *testing.T) {
 	eachDamage(t, func(t *testing.T, d *damage, l *lab) {
 		d.hit(l)
-		var before map[string]string
-		if r, err := newReader(l.m); err == nil {
-			before = r.files()
-		}
-		tx := dev.Begin(l.m)
-		res := fsck(t, tx, lossless)
-		if res.Unproven != nil {
-			t.Fatalf("unproven: %v", res.Unproven)
-		}
-		for _, o := range res.Outcomes {
-			if o.Repaired != nil && o.Repaired.Loss != vol.LossNone {
-				t.Errorf("not lossless: %s", voltest.Line(o))
+		voltest.RepairsLossless(t, l.m, Driver(), l.known, func() (voltest.Reading, error) {
+			r, err := newReader(l.m)
+			if err != nil {
+				return voltest.Reading{}, err
 			}
-		}
-		commit(t, tx)
-		r, err := newReader(l.m)
-		if err != nil {
-			if before != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		for path, b := range before {
-			if want, ok := l.known[path]; !ok || b != want {
-				continue // with the damage it could be read, but wrongly
-			}
-			if !r.holds(path, b) {
-				t.Errorf("%s was there before", path)
-				voltest.Log(t, res)
-			}
-		}
+			return voltest.Reading{Files: r.files(), Holds: r.holds}, nil
+		})
 	})
 }
 

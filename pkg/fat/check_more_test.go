@@ -130,7 +130,7 @@ func TestDotsBehindHidden(t *testing.T) {
 		l.put(l.slotOf("/SUB/DEEP", i), slot(fmt.Sprintf("OLD%d       ", i), 0x20, n.start, 9)...)
 	}
 	tx := dev.Begin(l.m)
-	res := fsck(t, tx, lossless)
+	res := fsck(t, tx, voltest.Lossless)
 	if got := found(res); !strings.Contains(got, "after-end ") || !strings.Contains(got, "dots-missing") || strings.Contains(got, "dots-missing:") {
 		t.Error(got)
 	}

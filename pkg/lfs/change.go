@@ -49,12 +49,15 @@ func (v *volume) begin(ctx context.Context) (*batch, error) {
 	return &batch{v: v, w: w, ctx: ctx, files: map[uint32]string{}}, err
 }
 
-// finish zeroes below the transaction what comes to be readable, writes the
-// checkpoint, and reads back what it says. When it fails, what is staged must
+// finish counts for the owners, zeroes below the transaction what comes to be
+// readable, writes the checkpoint, and reads back what it says. When it fails, what is staged must
 // not be committed.
 func (c *batch) finish() error {
 	if len(c.files) == 0 {
 		return nil
+	}
+	if err := c.w.putQuotas(); err != nil { // it may refuse the change
+		return err
 	}
 	if err := vol.ZeroFresh(c.ctx, c.v.d, c.v.raw, c.fresh); err != nil {
 		return err

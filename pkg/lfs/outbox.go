@@ -16,6 +16,7 @@ type outbox struct {
 	runs       [outboxRuns]outRun
 	clock      uint64 // counts uses
 	spilled    bool   // something went to raw
+	holes      vol.FreshHoles
 }
 
 // outRun is blocks that lie one behind the other and are not written yet.
@@ -129,6 +130,7 @@ func (o *outbox) write(run *outRun) error {
 		return err
 	}
 	o.spilled = true
+	o.holes.Note(o.raw, dev.Range{Off: run.off, Len: int64(len(b))})
 	return vol.WriteFresh(o.Device, o.raw, b, run.off)
 }
 
@@ -148,6 +150,13 @@ func (o *outbox) Sync() error {
 		return err
 	}
 	return o.Device.Sync()
+}
+
+// giveUp makes holes of raw again of what was written there for nothing.
+func (o *outbox) giveUp() {
+	if o.raw != nil {
+		o.holes.GiveBack(o.raw)
+	}
 }
 
 // settle makes what went below the transaction durable.

@@ -33,12 +33,22 @@ type filling struct {
 //
 // New nodes and directories go to the device below the transaction, and are
 // durable there when Put returns. After an error nothing that was staged may be
-// committed.
+// committed, and what was a hole of that device is one again.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
 	p, err := v.fill(ctx, r, v.raw)
 	if err != nil {
 		return nil, err
 	}
+	if err := p.put(ctx, r); err != nil {
+		p.out.giveUp()
+		return nil, err
+	}
+	p.res.Holes = p.out.holes
+	return p.res, nil
+}
+
+// put makes all entries, and the checkpoint that makes them count.
+func (p *filling) put(ctx context.Context, r *vol.PutRequest) error {
 	before := p.w.validBlocks
 	for i := range r.Entries {
 		if e := &r.Entries[i]; e.Same >= 0 && e.Same < i {
@@ -47,23 +57,23 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 	}
 	for i := range r.Entries {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		if err := p.entry(i); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := p.closeAll(func(*folder) bool { return true }); err != nil {
-		return nil, err
+		return err
 	}
 	p.res.ClustersAllocated = p.w.validBlocks + p.freed - before
 	if err := p.finish(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.proveMade(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return p.res, p.out.settle()
+	return p.out.settle()
 }
 
 // fill begins a change of entries. New blocks go to raw, or are staged if that is

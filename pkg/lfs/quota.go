@@ -16,9 +16,15 @@ const (
 	quotaRecord  = 72
 	quotaLeaf    = 16 // header of a leaf block
 	quotaVersion = 1
-	quotaInodes  = 24 // in a record
-	quotaSpace   = 48
+	// In a record.
+	quotaInodeLimit = 8 // hard
+	quotaInodes     = 24
+	quotaSpaceLimit = 32 // hard, in KiB
+	quotaSpace      = 48
 )
+
+// quotaName is what the ids of a quota file are of.
+func quotaName(kind int) string { return [quotaKinds]string{"user", "group", "project"}[kind] }
 
 func quotaMagic(kind int) uint32 { return [quotaKinds]uint32{0xD9C01F11, 0xD9C01927, 0xD9C03F14}[kind] }
 
@@ -184,7 +190,7 @@ func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, nid ui
 	for _, id := range sorted {
 		if s, h := stored[id], have[id]; s != h {
 			f := c.cat.Found("quota-usage", loc, vol.Detail("%s %d: %d bytes and %d inodes, should be %d and %d",
-				[quotaKinds]string{"user", "group", "project"}[kind], id, s.space, s.inodes, h.space, h.inodes))
+				quotaName(kind), id, s.space, s.inodes, h.space, h.inodes))
 			f.Loc.Same = textf("quota %d %d", kind, id)
 			r.Found(f, c.quotaFix(kind, nid, id, h))
 		}

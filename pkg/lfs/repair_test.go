@@ -233,7 +233,7 @@ func TestDeclined(t *testing.T) {
 			if err != nil || res.Repaired || txn.Dirty() {
 				t.Fatalf("everything declined: %v, %+v", err, res)
 			}
-			res, err = vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, lossless, nil)
+			res, err = vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Lossless, nil)
 			if err != nil || res.Unproven != nil {
 				t.Fatalf("-p: %v, %+v", err, res)
 			}
@@ -248,14 +248,6 @@ func TestDeclined(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lossless is the Decider of -p.
-func lossless(f *vol.Finding) int {
-	if f.Severity < vol.SevWarning {
-		return -1
-	}
-	return slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Loss == vol.LossNone })
 }
 
 // damaged breaks a volume in its superblock, its root directory and SIT.
@@ -355,10 +347,10 @@ func TestReplayOptions(t *testing.T) {
 	if res, now := run(vol.CheckOptions{DiscardLog: true}, voltest.Always); !res.Repaired || !maps.Equal(now, before) {
 		t.Errorf("given up: %q", found(res))
 	}
-	if res, _ := run(vol.CheckOptions{DiscardLog: true}, lossless); res.Repaired {
+	if res, _ := run(vol.CheckOptions{DiscardLog: true}, voltest.Lossless); res.Repaired {
 		t.Errorf("given up by -p: %q", found(res))
 	}
-	if res, now := run(vol.CheckOptions{}, lossless); !res.Repaired || maps.Equal(now, before) {
+	if res, now := run(vol.CheckOptions{}, voltest.Lossless); !res.Repaired || maps.Equal(now, before) {
 		t.Errorf("replayed: %q", found(res))
 	}
 }

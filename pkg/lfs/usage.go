@@ -3,9 +3,11 @@ package lfs
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // quotaChange is what a change adds to the usage of one user, group or project.
@@ -35,8 +37,9 @@ func (w *writer) charge(n nodeBlock, space, inodes int64) {
 	}
 }
 
-// putQuotas writes usage into the quota files. Of what was not counted right
-// before, nothing is known; it stays marked as that.
+// putQuotas writes into the quota files what usage has become since it was last
+// called. Of what was not counted right before, nothing is known; it stays marked
+// as that.
 func (w *writer) putQuotas() error {
 	for kind, nid := range w.g.QuotaInos {
 		if nid == 0 || w.keepQuotas {
@@ -51,7 +54,7 @@ func (w *writer) putQuotas() error {
 		if err != nil {
 			return err
 		}
-		q := &quotaPages{h: h}
+		q := &quotaPages{h: h, kind: kind}
 		for _, id := range ids {
 			if err := q.take(kind, id, w.usage[kind][id]); err != nil {
 				return err
@@ -60,6 +63,7 @@ func (w *writer) putQuotas() error {
 		if err := q.store(); err != nil {
 			return err
 		}
+		clear(w.usage[kind])
 	}
 	return nil
 }
@@ -67,6 +71,7 @@ func (w *writer) putQuotas() error {
 // quotaPages is a quota file with one page in hand.
 type quotaPages struct {
 	h     *handle
+	kind  int
 	page  uint64
 	b     []byte
 	dirty bool
@@ -143,6 +148,9 @@ func (q *quotaPages) add(id uint32, c quotaChange) (ok bool, err error) {
 	for at := quotaLeaf; at+quotaRecord <= quotaBlock; at += quotaRecord {
 		rec := b[at : at+quotaRecord]
 		if binary.LittleEndian.Uint32(rec) == id && !dev.AllZero(rec) {
+			if err := q.within(rec, id, c); err != nil {
+				return false, err
+			}
 			for _, f := range []struct {
 				off int
 				by  int64
@@ -155,4 +163,27 @@ func (q *quotaPages) add(id uint32, c quotaChange) (ok bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// within refuses a change by which somebody comes to have more than the hard limit
+// in a record, as the kernel refuses it to everybody but root: [Linux] behaviour
+// dquot_add_space(), dquot_add_inodes(). A limit of space counts in KiB. A soft
+// limit may be passed; a kernel starts its time when it meets that.
+func (q *quotaPages) within(rec []byte, id uint32, c quotaChange) error {
+	le := binary.LittleEndian
+	for _, f := range []struct {
+		off, limit int
+		by         int64
+		unit       uint64
+		what       string
+	}{{quotaInodes, quotaInodeLimit, c.inodes, 1, "files"}, {quotaSpace, quotaSpaceLimit, c.space, 1024, "bytes"}} {
+		limit, have := le.Uint64(rec[f.limit:]), le.Uint64(rec[f.off:])
+		if f.by <= 0 || limit == 0 || limit > math.MaxUint64/f.unit {
+			continue
+		}
+		if limit *= f.unit; have > limit || uint64(f.by) > limit-have {
+			return vol.Refusef("%s %d may have %d %s by its quota, has %d, and would have %d more", quotaName(q.kind), id, limit, f.what, have, f.by)
+		}
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ const pourBlock = 1 << 20
 // durable when Pour returns, before the metadata that leads there can be.
 //
 // A file that became shorter, or cannot be read, ends it with the file's name.
-// What was a hole of raw is one again then.
+// What was a hole of raw before the request was staged is one again then.
 func Pour(ctx context.Context, d, raw dev.Device, r *PutRequest, res *PutResult, done func(n int64)) error {
 	p := &pour{d: d, raw: raw, r: r, res: res, done: done, full: make(chan *block, 2), empty: make(chan *block, 3)}
 	for range cap(p.empty) {
@@ -40,7 +40,7 @@ func Pour(ctx context.Context, d, raw dev.Device, r *PutRequest, res *PutResult,
 		err = raw.Sync()
 	}
 	if err != nil {
-		p.holes.giveBack(raw)
+		p.res.Holes.GiveBack(raw)
 	}
 	return err
 }
@@ -54,7 +54,6 @@ type pour struct {
 	done        func(int64)
 	full, empty chan *block
 	cur         *block
-	holes       pouredHoles // the writer's
 }
 
 // block is what is written at once: bytes, or zeros where data is empty.
@@ -280,7 +279,7 @@ func (p *pour) store(b *block) error {
 		return zeroFresh(p.d, p.raw, dev.Range{Off: b.off, Len: b.zero})
 	}
 	if !dev.AllZero(b.data) {
-		p.holes.note(p.raw, dev.Range{Off: b.off, Len: int64(len(b.data))})
+		p.res.Holes.Note(p.raw, dev.Range{Off: b.off, Len: int64(len(b.data))})
 	}
 	return WriteFresh(p.d, p.raw, b.data, b.off)
 }

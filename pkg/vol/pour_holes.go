@@ -2,11 +2,12 @@ package vol
 
 import "github.com/fatkit/fatkit/pkg/dev"
 
-// pouredHoles are the ranges that were holes, and have been written.
-type pouredHoles []dev.Range
+// FreshHoles are ranges of a device that were holes before a change wrote there
+// what is no part of the volume's state.
+type FreshHoles []dev.Range
 
-// note takes in the holes of r, which is about to be written.
-func (h *pouredHoles) note(raw dev.Device, r dev.Range) {
+// Note takes in the holes of r, which is about to be written.
+func (h *FreshHoles) Note(raw dev.Device, r dev.Range) {
 	for pos := r.Off; pos < r.End(); {
 		data := raw.NextData(pos)
 		to := r.End()
@@ -23,7 +24,7 @@ func (h *pouredHoles) note(raw dev.Device, r dev.Range) {
 	}
 }
 
-func (h *pouredHoles) add(r dev.Range) {
+func (h *FreshHoles) add(r dev.Range) {
 	if n := len(*h); n > 0 && (*h)[n-1].End() == r.Off {
 		(*h)[n-1].Len += r.Len
 		return
@@ -31,10 +32,11 @@ func (h *pouredHoles) add(r dev.Range) {
 	*h = append(*h, r)
 }
 
-// giveBack makes holes of them again after what was written has become of no use:
+// GiveBack makes holes of them again after what was written has become of no use:
 // the host may be full because of it, and nobody asked for what is in it.
-func (h pouredHoles) giveBack(raw dev.Device) {
-	for _, r := range h {
+func (h *FreshHoles) GiveBack(raw dev.Device) {
+	for _, r := range *h {
 		_ = raw.Zero(r) // the clusters are free, whatever is in them; why it failed counts more
 	}
+	*h = nil
 }

@@ -81,14 +81,14 @@ func TestPourGivesHolesBack(t *testing.T) {
 }
 
 // The holes of a range are found whatever is in them.
-func TestPouredHoles(t *testing.T) {
+func TestFreshHoles(t *testing.T) {
 	d := dev.NewMem(8 << 20)
 	if _, err := d.WriteAt([]byte{1}, 4<<20); err != nil {
 		t.Fatal(err)
 	}
-	var h pouredHoles
+	var h FreshHoles
 	for off := int64(0); off < 8<<20; off += 1 << 20 {
-		h.note(d, dev.Range{Off: off, Len: 1 << 20})
+		h.Note(d, dev.Range{Off: off, Len: 1 << 20})
 	}
 	if len(h) != 2 || h[0].Off != 0 || h[0].End() > 4<<20 || h[1].Off <= 4<<20 || h[1].End() != 8<<20 {
 		t.Errorf("holes %v", h)

@@ -77,6 +77,8 @@ type PutResult struct {
 	// none or whose contents are staged already, as they are inside an inode.
 	Files   [][]Place
 	Renamed []Renamed
+	// Holes are those of the device below the transaction that were written.
+	Holes FreshHoles
 	// ClustersAllocated counts those of files and directories.
 	ClustersAllocated uint64
 }

@@ -36,3 +36,11 @@ func Choose(slug, fix string) vol.Decider {
 		return Always(f)
 	}
 }
+
+// Lossless is the Decider of -p: the first repair that loses nothing.
+func Lossless(f *vol.Finding) int {
+	if f.Severity < vol.SevWarning {
+		return -1
+	}
+	return slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Loss == vol.LossNone })
+}

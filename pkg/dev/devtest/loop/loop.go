@@ -1,0 +1,2 @@
+// Package loop makes block devices of image files, for tests.
+package loop
