@@ -197,27 +197,37 @@ func (o *outCopy) node(ctx context.Context, n *vol.Node, name string) error {
 		return err
 	}
 	if err := o.from.tree.Details(n); err != nil {
-		return err
+		return &sourceError{err}
 	}
 	if n.IsDir() {
 		return o.to.dir(name, n)
 	}
-	if n.Nlink > 1 {
-		if before, met := o.names[n.ID]; met {
-			return o.to.same(name, before, n)
-		}
-		o.names[n.ID] = name
+	before, met := o.names[n.ID]
+	var err error
+	switch {
+	case n.Nlink > 1 && met:
+		return o.to.same(name, before, n)
+	case n.Kind == vol.KindFile:
+		err = o.file(ctx, n, name)
+	default:
+		err = o.to.other(name, n)
 	}
-	if n.Kind != vol.KindFile {
-		return o.to.other(name, n)
+	if err == nil && n.Nlink > 1 {
+		o.names[n.ID] = name // one that failed is tried again under the next name
 	}
+	return err
+}
+
+// file copies a file. What cannot be read of it, as it is encrypted, is no reason to
+// leave the others.
+func (o *outCopy) file(ctx context.Context, n *vol.Node, name string) error {
 	ms, err := o.from.tree.Mappings(n)
 	if err != nil {
-		return err
+		return &sourceError{err}
 	}
 	in, err := o.from.tree.Contents(n)
 	if err != nil {
-		return err
+		return &sourceError{err}
 	}
 	if err := o.to.file(ctx, name, n, in, ms); err != nil {
 		return err

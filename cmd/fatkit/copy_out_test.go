@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // A file is written beside the one that it is to be under a name that is short and
@@ -92,5 +93,51 @@ func TestPumpSparsePlain(t *testing.T) {
 	b := make([]byte, 10_001)
 	if _, err := m.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) || string(b) != strings.Repeat("x", 10_000)+"\x00" {
 		t.Errorf("%.20q, %v", b, err)
+	}
+}
+
+// lockedTree is a tree of which no file called locked can be read.
+type lockedTree struct{ vol.Tree }
+
+func (lockedTree) Details(*vol.Node) error                   { return nil }
+func (lockedTree) Mappings(*vol.Node) ([]vol.Mapping, error) { return nil, nil }
+func (lockedTree) Contents(n *vol.Node) (io.ReaderAt, error) {
+	if n.Path == "/locked" {
+		return nil, vol.Refusef("%s: it is encrypted", n.Path)
+	}
+	return strings.NewReader(""), nil
+}
+
+// toldSink notes what it is told to make.
+type toldSink struct {
+	sink
+	told []string
+}
+
+func (s *toldSink) file(_ context.Context, name string, _ *vol.Node, _ io.ReaderAt, _ []vol.Mapping) error {
+	s.told = append(s.told, name)
+	return nil
+}
+
+func (s *toldSink) same(name, before string, _ *vol.Node) error {
+	s.told = append(s.told, name+"="+before)
+	return nil
+}
+
+// A file that cannot be read does not keep others from being copied, and what was
+// not copied gets no second name.
+func TestCopyOutLocked(t *testing.T) {
+	to := &toldSink{}
+	o := &outCopy{to: to, from: &reading{tree: lockedTree{}}, names: map[uint64]string{}}
+	for _, p := range []string{"/locked", "/a", "/b"} {
+		n := &vol.Node{Path: p, ID: 7, Nlink: 3}
+		n.Kind = vol.KindFile
+		err := o.node(context.Background(), n, p[1:])
+		if (err != nil) != (p == "/locked") || err != nil && (!o.passes(err) || !errors.Is(err, vol.ErrRequest)) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	if got := strings.Join(to.told, " "); got != "a b=a" {
+		t.Errorf("it made %q", got)
 	}
 }
