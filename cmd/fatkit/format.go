@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,8 +223,8 @@ func owner(option, v string) (*[2]uint32, error) {
 			return nil, usagef("%s %q: it is UID:GID, two numbers", option, v)
 		}
 		n, err := strconv.ParseUint(parts[i], 10, 32)
-		if err != nil || n == 1<<32-1 { // that one is nobody's, chown(2)
-			return nil, usagef("%s %q: it is UID:GID, two numbers below %d", option, v, 1<<32-1)
+		if err != nil || n == math.MaxUint32 { // that one is nobody's, chown(2)
+			return nil, usagef("%s %q: it is UID:GID, two numbers below %d", option, v, uint64(math.MaxUint32))
 		}
 		ids[i] = uint32(n)
 	}
