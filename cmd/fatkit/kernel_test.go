@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -69,9 +70,7 @@ func wantOneFile(t *testing.T, images []string) {
 // --table makes where it is, has nothing to complain about, mounts it and writes to
 // it; and what it leaves is clean.
 func TestKernelDisks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it boots a kernel")
-	}
+	needs.Long(t, "it boots a kernel")
 	voltest.Peer(t, "linux.uml")
 	t.Chdir(t.TempDir())
 	disks := []kernelDisk{
@@ -108,9 +107,7 @@ dmesg | grep -E 'GPT|exFAT|alternate|I/O error' || true
 
 // TestStockKernelDisks is TestKernelDisks for exFAT, which only a stock kernel has.
 func TestStockKernelDisks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it boots a kernel")
-	}
+	needs.Long(t, "it boots a kernel")
 	kernels := voltest.StockKernels(t)
 	t.Chdir(t.TempDir())
 	disks := []kernelDisk{

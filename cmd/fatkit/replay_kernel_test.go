@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -54,9 +55,7 @@ mount -t f2fs $1 m; cd m; find . -type f -exec sha256sum {} + | LC_ALL=C sort; c
 // TestReadWaitingKernel: of a volume whose log waits for a mount the commands that
 // read show what Linux shows when it has mounted it, and leave every byte.
 func TestReadWaitingKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it boots a kernel twice")
-	}
+	needs.Long(t, "it boots a kernel twice")
 	voltest.Peer(t, "linux.uml")
 	t.Chdir(t.TempDir())
 	realRun(t, "format", "-t", "f2fs", "-s", "128M", "first.img").want(t, 0)

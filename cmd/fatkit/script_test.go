@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 //
 //	code N COMMAND...   the command ends with exit code N
 //	poke FILE OFFSET HEX...   write bytes into a file
+//	resize FILE SIZE   make a file, if it is not there, and have it end at SIZE
 //	peer COMMAND...   as code 0, for another implementation; without it the
 //	                  line is passed over, or fails with FATKIT_PEERS=required
 //
@@ -43,10 +44,14 @@ func TestScripts(t *testing.T) {
 			if name != "tmpfs" {
 				return false, fmt.Errorf("there is no condition %q", name)
 			}
-			return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
+			err := exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt").Run()
+			if err != nil && needs.IsRequired() {
+				return false, fmt.Errorf("HOST LACKS IT: a tmpfs that can be mounted: %w, and %s=required", err, needs.Required)
+			}
+			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": cmdCode, "poke": cmdPoke, "peer": cmdPeer,
+			"code": cmdCode, "poke": cmdPoke, "resize": cmdResize, "peer": cmdPeer,
 		},
 	})
 }
@@ -68,6 +73,17 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
+}
+
+func cmdResize(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: resize FILE SIZE")
+	}
+	size, err := parseSize(args[1])
+	ts.Check(err)
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY|os.O_CREATE, 0o644)
+	ts.Check(err)
+	ts.Check(errors.Join(f.Truncate(size), f.Close()))
 }
 
 func cmdPoke(ts *testscript.TestScript, neg bool, args []string) {

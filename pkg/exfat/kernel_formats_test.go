@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -34,9 +35,7 @@ const mostBitmap = 16 * mib
 // TestKernelFormats: real Linux kernels mount volumes of all sizes of sectors and
 // clusters, write to them, and our check finds them as they should be.
 func TestKernelFormats(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux several times")
-	}
+	needs.Long(t, "boots Linux several times")
 	for _, k := range voltest.StockKernels(t) {
 		t.Run(k.Release(), func(t *testing.T) {
 			t.Parallel()

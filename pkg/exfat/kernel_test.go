@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -440,9 +441,7 @@ func (im *kernelImage) sees(t *testing.T, when string, list map[string]string) {
 // files are made. Then our check must find the volumes clean, prealloc works on
 // them, and the kernel reads it all again. It must have nothing to say.
 func TestKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux several times")
-	}
+	needs.Long(t, "boots Linux several times")
 	for _, k := range voltest.StockKernels(t) {
 		t.Run(k.Release(), func(t *testing.T) {
 			t.Parallel()

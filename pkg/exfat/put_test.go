@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -334,9 +335,7 @@ func TestNeed(t *testing.T) {
 
 // TestNeedOfFullDirectory, [exFAT] §7.4: 256 MiB.
 func TestNeedOfFullDirectory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a million names of 255 units")
-	}
+	needs.Long(t, "half a million names of 255 units")
 	plan := &vol.Plan{Info: vol.Info{ClusterSize: 512}}
 	name := "D/" + strings.Repeat("x", 255)
 	full := make([]vol.Entry, maxDirSlots/19+1)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -81,9 +82,7 @@ func (n *pageNames) judged(t *testing.T, d dev.Device) {
 // TestKernelCodepages lets Linux, with the code page of each, read the names that
 // we made, long and short, and make some itself, which we read.
 func TestKernelCodepages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml") // before the work
 	all := codepageNames()
 	var images []string

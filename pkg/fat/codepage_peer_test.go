@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestCodepagesPeer(t *testing.T) {
 	iconv := voltest.Peer(t, "iconv")
 	if out, err := exec.Command(iconv, "--version").Output(); err != nil || !strings.Contains(string(out), "GLIBC") && !strings.Contains(string(out), "GNU libc") {
-		t.Skip("HOST LACKS IT, NOT TESTED: iconv of glibc")
+		needs.Lacks(t, "iconv of glibc")
 	}
 	convert := func(from, to string, lines [][]byte) [][]byte {
 		cmd := exec.Command(iconv, "-c", "-f", from, "-t", to)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -312,9 +313,7 @@ func (im *kernelImage) judged(t *testing.T, when string) {
 // our check must find the volumes clean, prealloc works on them, and a second
 // kernel reads it all again. The kernels must have nothing to say.
 func TestKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux twice")
-	}
+	needs.Long(t, "boots Linux twice")
 	voltest.Peer(t, "linux.uml") // before the work
 	images := []*kernelImage{
 		ours(t, "floppy", "fat12", 1440<<10, 0, 0, 0),

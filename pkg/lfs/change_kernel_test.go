@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -136,9 +137,7 @@ func changeFiles(ctx context.Context, v vol.Volume, m model) error {
 // then, Linux finds all files as they should be, uses them and fills the disk,
 // and all is clean again.
 func TestChangeKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux twice")
-	}
+	needs.Long(t, "boots Linux twice")
 	voltest.Peer(t, "linux.uml")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	names := map[string][]string{

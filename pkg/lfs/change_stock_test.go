@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -41,9 +42,7 @@ dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -i -e 'mounted with checkpo
 // TestChangeStock: stock kernels take what we made, in a directory that folds
 // case, too, which the one of TestChangeKernel lacks.
 func TestChangeStock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux in an emulator")
-	}
+	needs.Long(t, "boots Linux in an emulator")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	for _, k := range voltest.StockKernels(t) {
 		t.Run(k.Release(), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -41,9 +42,7 @@ mount -t f2fs $1 a; ls -l a/secret >/dev/null; umount a # without the key
 // TestCheckStockEncrypted: what stock kernels encrypt is right without the key,
 // by us and by fsck.f2fs, and is named in text.
 func TestCheckStockEncrypted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux in an emulator")
-	}
+	needs.Long(t, "boots Linux in an emulator")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	helper := encryptHelper(t)
 	for _, k := range voltest.StockKernels(t) {

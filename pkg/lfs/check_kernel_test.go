@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -63,9 +64,7 @@ done
 // TestCheckKernel: what Linux leaves on volumes with all kinds of features when
 // it unmounts them is clean, and everything is found.
 func TestCheckKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	voltest.Peer(t, "perl")
 	names := map[string][]string{
@@ -117,9 +116,7 @@ go $1 $2 -o checkpoint=disable; random f 100; snap $1 $2; gone; shift 2
 // TestCheckPowerCut: what Linux leaves when the power goes asks for what there
 // is to do and nothing else, and is clean when Linux has done it.
 func TestCheckPowerCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux twice")
-	}
+	needs.Long(t, "boots Linux twice")
 	voltest.Peer(t, "linux.uml")
 	names := []string{"synced", "long log", "orphans", "fastboot", "not unmounted", "disabled"}
 	want := []string{"replay", "replay", "not-unmounted orphans", "not-unmounted", "not-unmounted", "cp-disabled"}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -39,9 +40,7 @@ umount b
 // TestCheckStock: what stock kernels compress, and the names that they fold, are
 // right by our reading of them. The kernel of TestCheckKernel has neither.
 func TestCheckStock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux in an emulator")
-	}
+	needs.Long(t, "boots Linux in an emulator")
 	sload := voltest.Peer(t, "sload.f2fs")
 	tree := t.TempDir()
 	if err := os.Mkdir(filepath.Join(tree, "folded"), 0o755); err != nil {

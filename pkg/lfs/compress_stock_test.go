@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
@@ -31,9 +32,7 @@ compress $4 compress_algorithm=zstd,compress_log_size=8
 
 // TestCompressedStock reads what stock kernels compress.
 func TestCompressedStock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux in an emulator")
-	}
+	needs.Long(t, "boots Linux in an emulator")
 	for _, k := range voltest.StockKernels(t) {
 		t.Run(k.Release(), func(t *testing.T) {
 			var paths []string

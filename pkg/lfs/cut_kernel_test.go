@@ -14,6 +14,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/dev/devtest"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -38,9 +39,7 @@ func cutFiles() []string {
 // TestCutKernel: Linux mounts what power cuts leave, without an undo log, and
 // finds the files as before or as after.
 func TestCutKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	var paths []string
 	var names, before, after []string
@@ -120,9 +119,7 @@ func copyToFile(t *testing.T, d dev.Device) string {
 
 // TestScatteredKernel: Linux uses a volume whose logs we left filling holes.
 func TestScatteredKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	path := made(t, 64<<20, "-q")
 	scattered(t, path)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -83,9 +84,7 @@ func kernelCases() (cs []peerCase, mounts []string) {
 // TestPlanKernel lets a real Linux kernel use what we make, and our check and
 // fsck.f2fs look at what it leaves. Nobody may have anything to say.
 func TestPlanKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	cs, mounts := kernelCases()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -69,8 +70,8 @@ func TestPlanFsck(t *testing.T) {
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	for _, c := range peerCases() {
 		t.Run(c.String(), func(t *testing.T) {
-			if testing.Short() && c.size > gib {
-				t.Skip("reads every table")
+			if c.size > gib {
+				needs.Long(t, "reads every table")
 			}
 			t.Parallel()
 			p, _ := mustPlan(t, vol.Target{Size: c.size}, c.o)
@@ -243,8 +244,8 @@ func TestPlanMkfs(t *testing.T) {
 	mkfs := voltest.Peer(t, "mkfs.f2fs")
 	for _, c := range mkfsCases() {
 		t.Run(strings.Join(append([]string{vol.SizeText(c.size)}, c.args...), " "), func(t *testing.T) {
-			if testing.Short() && c.size > 300*mib {
-				t.Skip("writes every table")
+			if c.size > 300*mib {
+				needs.Long(t, "writes every table")
 			}
 			image := voltest.SparseFile(t, c.size)
 			c.o.ID, c.o.Time = "12345678-1234-4234-8234-123456789abc", 1_700_000_000

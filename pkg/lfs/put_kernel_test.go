@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -171,9 +172,7 @@ dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -e 'Mounted with checkpoint
 // every byte and attribute, uses the files, fills the disk, and all is clean
 // again.
 func TestPutKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	voltest.Peer(t, "perl")
 	fsck := voltest.Peer(t, "fsck.f2fs")

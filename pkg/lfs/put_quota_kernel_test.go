@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -30,9 +31,7 @@ umount /mnt/v
 // Linux could let grow by so many blocks, and files that it let be made, as many
 // are taken and one more is not.
 func TestQuotaKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	voltest.Peer(t, "perl")
 	const moreFiles, moreBlocks, size = 3, 5, 3 * 4096

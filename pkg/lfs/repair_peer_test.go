@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
@@ -106,9 +107,7 @@ dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -e 'Mounted with checkpoint
 // Linux makes of a copy, file by file, and so is what is read of it unchanged; and
 // Linux goes on with what -p made.
 func TestReplayKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux three times")
-	}
+	needs.Long(t, "boots Linux three times")
 	voltest.Peer(t, "linux.uml")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	names := []string{"synced", "long log", "orphans", "fastboot", "not unmounted", "disabled"}
@@ -213,9 +212,7 @@ func firstDifference(a, b string) string {
 
 // TestRepairKernel: Linux mounts what was repaired, and uses it.
 func TestRepairKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	want := strings.Fields("cp-tail log-place sit-free sit-type ssa-entry nat-address node-twice addr-twice inode-links inode-depth quota-file dentry-twice dentry-position dot inode-unreachable root-lost")
@@ -242,9 +239,7 @@ func TestRepairKernel(t *testing.T) {
 
 // TestKeptKernel: Linux mounts what was found again, and uses it.
 func TestKeptKernel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	voltest.Peer(t, "linux.uml")
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	for part := range slices.Chunk(losses(), 10) {

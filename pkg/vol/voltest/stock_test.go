@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
 // TestArchive: cpio reads the archive as what was put in.
@@ -70,9 +72,7 @@ func TestScriptEnded(t *testing.T) {
 // TestStockKernelFails: a script that fails and a machine that stops are told
 // from one that ends well.
 func TestStockKernelFails(t *testing.T) {
-	if testing.Short() {
-		t.Skip("boots Linux")
-	}
+	needs.Long(t, "boots Linux")
 	ks := StockKernels(t)
 	k := ks[len(ks)-1]
 	_, err := k.boot(t, "echo to the point; echo c >/proc/sysrq-trigger", nil)

@@ -1,5 +1,6 @@
-// Package needs is what tests say of a host that lacks what they need: another
-// implementation to be held against, a loop device, a file system with holes.
+// Package needs is the one place where tests are left out: where the host lacks what
+// they need, another implementation to be held against, a loop device, a file system
+// with holes, or where a run is to be short.
 package needs
 
 import (
@@ -25,4 +26,13 @@ func Lacks(t testing.TB, format string, args ...any) {
 		t.Fatalf("HOST LACKS IT: %s, and %s=required", what, Required)
 	}
 	t.Skipf("HOST LACKS IT, NOT TESTED: %s", what)
+}
+
+// Long ends a test that takes long where go test is run with -short. .ci/run runs
+// all tests without it, so there none is left out.
+func Long(t testing.TB, what string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("SHORT RUN, NOT TESTED: %s", what)
+	}
 }
