@@ -311,9 +311,9 @@ func (s *sourceOf) holes(p string) {
 // attributed makes files with extended attributes.
 func (s *sourceOf) attributed() {
 	s.dir("x")
-	big := acl([3]uint32{1, 7, aclNoID}, [3]uint32{2, 6, 1000}, [3]uint32{2, 4, 1 << 31}, [3]uint32{4, 5, aclNoID}, [3]uint32{8, 1, 50}, [3]uint32{0x10, 7, aclNoID}, [3]uint32{0x20, 0, aclNoID})
+	big := acl([3]uint32{1, 7, vol.ACLNoID}, [3]uint32{2, 6, 1000}, [3]uint32{2, 4, 1 << 31}, [3]uint32{4, 5, vol.ACLNoID}, [3]uint32{8, 1, 50}, [3]uint32{0x10, 7, vol.ACLNoID}, [3]uint32{0x20, 0, vol.ACLNoID})
 	few := []vol.Xattr{{Name: "security.selinux", Value: []byte("system_u:object_r:etc_t:s0\x00")}, {Name: "user.a", Value: []byte{}}, {Name: "user.comment", Value: []byte("words")}}
-	many := []vol.Xattr{{Name: aclAccessName, Value: big}}
+	many := []vol.Xattr{{Name: vol.ACLAccessName, Value: big}}
 	for i := range 20 {
 		many = append(many, vol.Xattr{Name: fmt.Sprintf("trusted.overlay.%02d", i), Value: noise(i * 9)})
 	}
@@ -322,7 +322,7 @@ func (s *sourceOf) attributed() {
 	s.file("x/many", noise(100)).Xattrs = many
 	e := s.dir("x/y")
 	e.Xattrs = append([]vol.Xattr{}, many...)
-	e.Xattrs = slices.Insert(e.Xattrs, 1, vol.Xattr{Name: aclDefaultName, Value: big})
+	e.Xattrs = slices.Insert(e.Xattrs, 1, vol.Xattr{Name: vol.ACLDefaultName, Value: big})
 	s.add("x/z", vol.Attr{Kind: vol.KindSymlink, Link: "y", Xattrs: few[:1]}, nil)
 	// What is neither a file nor a directory has attributes, too, but none of users:
 	// in the inode, and with a node besides.

@@ -81,7 +81,7 @@ func TestPutRefuses(t *testing.T) {
 		"its size": func(s *sourceOf) {
 			s.file("file", nil).Xattrs = []vol.Xattr{{Name: "user.x", Value: noise(5000)}}
 		},
-		"a broken list": func(s *sourceOf) { s.file("file", nil).Xattrs = []vol.Xattr{{Name: aclAccessName, Value: acl}} },
+		"a broken list": func(s *sourceOf) { s.file("file", nil).Xattrs = []vol.Xattr{{Name: vol.ACLAccessName, Value: acl}} },
 		"of a link": func(s *sourceOf) {
 			s.add("l", vol.Attr{Kind: vol.KindSymlink, Link: "x", Xattrs: []vol.Xattr{{Name: "user.x"}}}, nil)
 		},

@@ -86,11 +86,11 @@ func xattrBytes(kind vol.Kind, xs []vol.Xattr) ([]byte, error) {
 func xattrToDisk(kind vol.Kind, x vol.Xattr) (index byte, name string, value []byte, err error) {
 	const mostValue = 1<<16 - 1
 	switch x.Name {
-	case aclAccessName, aclDefaultName:
+	case vol.ACLAccessName, vol.ACLDefaultName:
 		if value, err = aclToDisk(x.Value); err != nil {
 			return 0, "", nil, vol.Refusef("the attribute %s: %v", x.Name, err)
 		}
-		if x.Name == aclAccessName {
+		if x.Name == vol.ACLAccessName {
 			return xattrACLAccess, "", value, nil
 		}
 		if kind != vol.KindDir {

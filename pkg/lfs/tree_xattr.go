@@ -18,11 +18,6 @@ const (
 	xattrSecurity   = 6
 )
 
-const (
-	aclAccessName  = "system.posix_acl_access"
-	aclDefaultName = "system.posix_acl_default"
-)
-
 // xattrPrefixes are the prefixes that a user sees, by number. What has none of
 // these, as the context of an encryption, is the kernel's own.
 func xattrPrefixes() map[byte]string {
@@ -94,9 +89,9 @@ func isZero32(b []byte) bool { return len(b) < 4 || binary.LittleEndian.Uint32(b
 func xattrOf(index byte, name string, value []byte) (x vol.Xattr, known bool, err error) {
 	switch index {
 	case xattrACLAccess, xattrACLDefault:
-		x.Name = aclAccessName
+		x.Name = vol.ACLAccessName
 		if index == xattrACLDefault {
-			x.Name = aclDefaultName
+			x.Name = vol.ACLDefaultName
 		}
 		x.Value, err = aclFromDisk(value)
 		return x, true, err
@@ -105,42 +100,30 @@ func xattrOf(index byte, name string, value []byte) (x vol.Xattr, known bool, er
 	return vol.Xattr{Name: prefix + name, Value: value}, known, nil
 }
 
-// Access control lists: on the disk, [Linux] fs/f2fs/acl.h struct
-// f2fs_acl_header and two kinds of entries, of which only those for a named user
-// or group have an id; outside, [Linux] include/uapi/linux/posix_acl_xattr.h,
-// another version and an id in all entries.
+// Access control lists on the disk, [Linux] fs/f2fs/acl.h struct f2fs_acl_header:
+// another version than outside, and two kinds of entries, of which only those for a
+// named user or group have an id.
 const (
 	aclDiskVersion = 1
-	aclUserVersion = 2
-	aclHeaderLen   = 4
 	aclShortLen    = 4
-	aclLongLen     = 8
-	aclNoID        = 0xFFFFFFFF
-
-	aclUserObj  = 0x01
-	aclUser     = 0x02
-	aclGroupObj = 0x04
-	aclGroup    = 0x08
-	aclMask     = 0x10
-	aclOther    = 0x20
 )
 
 // aclFromDisk makes the value that a user sees of the one on the disk.
 func aclFromDisk(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
-	if len(b) < aclHeaderLen || le.Uint32(b) != aclDiskVersion {
+	if len(b) < vol.ACLHeaderLen || le.Uint32(b) != aclDiskVersion {
 		return nil, damagedf("an access control list is of no known version; run check -y")
 	}
-	out := le.AppendUint32(nil, aclUserVersion)
-	for b = b[aclHeaderLen:]; len(b) > 0; {
+	out := le.AppendUint32(nil, vol.ACLVersion)
+	for b = b[vol.ACLHeaderLen:]; len(b) > 0; {
 		if len(b) < aclShortLen {
 			return nil, damagedf("an access control list ends within an entry; run check -y")
 		}
-		tag, n, id := le.Uint16(b), aclShortLen, uint32(aclNoID)
+		tag, n, id := le.Uint16(b), aclShortLen, uint32(vol.ACLNoID)
 		switch tag {
-		case aclUserObj, aclGroupObj, aclMask, aclOther:
-		case aclUser, aclGroup:
-			if n = aclLongLen; len(b) < n {
+		case vol.ACLUserObj, vol.ACLGroupObj, vol.ACLMask, vol.ACLOther:
+		case vol.ACLUser, vol.ACLGroup:
+			if n = vol.ACLEntryLen; len(b) < n {
 				return nil, damagedf("an access control list ends within an entry; run check -y")
 			}
 			id = le.Uint32(b[aclShortLen:])
@@ -157,21 +140,21 @@ func aclFromDisk(b []byte) ([]byte, error) {
 // aclToDisk is the way back. A value that setxattr(2) would not take is refused.
 func aclToDisk(b []byte) ([]byte, error) {
 	le := binary.LittleEndian
-	if len(b) < aclHeaderLen || le.Uint32(b) != aclUserVersion || (len(b)-aclHeaderLen)%aclLongLen != 0 {
-		return nil, vol.Refusef("%d bytes are no access control list of version %d", len(b), aclUserVersion)
+	if len(b) < vol.ACLHeaderLen || le.Uint32(b) != vol.ACLVersion || (len(b)-vol.ACLHeaderLen)%vol.ACLEntryLen != 0 {
+		return nil, vol.Refusef("%d bytes are no access control list of version %d", len(b), vol.ACLVersion)
 	}
 	out := le.AppendUint32(nil, aclDiskVersion)
 	seen := uint16(0)
-	for b = b[aclHeaderLen:]; len(b) > 0; b = b[aclLongLen:] {
+	for b = b[vol.ACLHeaderLen:]; len(b) > 0; b = b[vol.ACLEntryLen:] {
 		tag, perm := le.Uint16(b), le.Uint16(b[2:])
 		n := aclShortLen
 		switch tag {
-		case aclUserObj, aclGroupObj, aclMask, aclOther:
+		case vol.ACLUserObj, vol.ACLGroupObj, vol.ACLMask, vol.ACLOther:
 			if seen&tag != 0 {
 				return nil, vol.Refusef("an access control list has two entries for %#x", tag)
 			}
-		case aclUser, aclGroup:
-			n = aclLongLen
+		case vol.ACLUser, vol.ACLGroup:
+			n = vol.ACLEntryLen
 		default:
 			return nil, vol.Refusef("an access control list has an entry for %#x", tag)
 		}
@@ -181,8 +164,8 @@ func aclToDisk(b []byte) ([]byte, error) {
 		seen |= tag
 		out = append(out, b[:n]...)
 	}
-	const whole = aclUserObj | aclGroupObj | aclOther
-	if seen&whole != whole || seen&(aclUser|aclGroup) != 0 && seen&aclMask == 0 {
+	const whole = vol.ACLUserObj | vol.ACLGroupObj | vol.ACLOther
+	if seen&whole != whole || seen&(vol.ACLUser|vol.ACLGroup) != 0 && seen&vol.ACLMask == 0 {
 		return nil, vol.Refusef("an access control list lacks entries that it must have")
 	}
 	return out, nil

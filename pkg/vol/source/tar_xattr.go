@@ -17,14 +17,12 @@ import (
 
 // PAX records of extended attributes, as GNU tar, star and libarchive write them.
 const (
-	recordXattr    = "SCHILY.xattr."
-	recordXattr64  = "LIBARCHIVE.xattr." // the name as in a URL, the value in base 64
-	recordSELinux  = "RHT.security.selinux"
-	recordAccess   = "SCHILY.acl.access" // as text, acl(5)
-	recordDefault  = "SCHILY.acl.default"
-	selinuxName    = "security.selinux"
-	aclAccessName  = "system.posix_acl_access"
-	aclDefaultName = "system.posix_acl_default"
+	recordXattr   = "SCHILY.xattr."
+	recordXattr64 = "LIBARCHIVE.xattr." // the name as in a URL, the value in base 64
+	recordSELinux = "RHT.security.selinux"
+	recordAccess  = "SCHILY.acl.access" // as text, acl(5)
+	recordDefault = "SCHILY.acl.default"
+	selinuxName   = "security.selinux"
 )
 
 // tarXattrs are the extended attributes that an archive has of an entry, in order
@@ -60,7 +58,7 @@ func (t *tarList) tarXattrs(h *tar.Header) ([]vol.Xattr, error) {
 	if label := h.PAXRecords[recordSELinux]; label != "" {
 		add(selinuxName, append([]byte(strings.TrimRight(label, "\x00")), 0))
 	}
-	for _, r := range []struct{ record, name string }{{recordAccess, aclAccessName}, {recordDefault, aclDefaultName}} {
+	for _, r := range []struct{ record, name string }{{recordAccess, vol.ACLAccessName}, {recordDefault, vol.ACLDefaultName}} {
 		text := h.PAXRecords[r.record]
 		if text == "" || slices.ContainsFunc(out, func(x vol.Xattr) bool { return x.Name == r.name }) {
 			continue // as an attribute it has numbers
@@ -89,24 +87,13 @@ func XattrRecord(name string) string {
 	return recordXattr + strings.NewReplacer("=", "%3D", "%", "%25").Replace(name)
 }
 
-// aclEntry is an entry of an access control list. [Linux]
-// include/uapi/linux/posix_acl.h, posix_acl_xattr.h.
+// aclEntry is an entry of an access control list.
 type aclEntry struct {
 	tag, perm uint16
 	id        uint32
 }
 
-const (
-	aclVersion  = 2
-	aclUserObj  = 0x01
-	aclUser     = 0x02
-	aclGroupObj = 0x04
-	aclGroup    = 0x08
-	aclMask     = 0x10
-	aclOther    = 0x20
-	aclNoID     = 1<<32 - 1
-	aclNamed    = aclUser | aclGroup
-)
+const aclNamed = vol.ACLUser | vol.ACLGroup // entries with an id
 
 // aclOf makes of the text of an access control list the value of the attribute that
 // it is on Linux; nil where it says no more than a mode does.
@@ -123,12 +110,12 @@ func aclOf(text string) ([]byte, error) {
 		}
 		es = append(es, e)
 	}
-	if !slices.ContainsFunc(es, func(e aclEntry) bool { return e.tag&(aclNamed|aclMask) != 0 }) {
+	if !slices.ContainsFunc(es, func(e aclEntry) bool { return e.tag&(aclNamed|vol.ACLMask) != 0 }) {
 		return nil, nil
 	}
 	slices.SortFunc(es, func(a, b aclEntry) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.id, b.id)) })
 	le := binary.LittleEndian
-	b := le.AppendUint32(nil, aclVersion)
+	b := le.AppendUint32(nil, vol.ACLVersion)
 	for _, e := range es {
 		b = le.AppendUint32(le.AppendUint16(le.AppendUint16(b, e.tag), e.perm), e.id)
 	}
@@ -145,10 +132,10 @@ func aclEntryOf(line string) (e aclEntry, err error) {
 	if len(fs) < 3 || len(fs) > 4 {
 		return e, fmt.Errorf("%q is no entry of one", line)
 	}
-	tags := map[string][2]uint16{"user": {aclUserObj, aclUser}, "group": {aclGroupObj, aclGroup}, "mask": {aclMask}, "other": {aclOther}}
+	tags := map[string][2]uint16{"user": {vol.ACLUserObj, vol.ACLUser}, "group": {vol.ACLGroupObj, vol.ACLGroup}, "mask": {vol.ACLMask}, "other": {vol.ACLOther}}
 	short := map[string]string{"u": "user", "g": "group", "m": "mask", "o": "other"}
 	tag, ok := tags[cmp.Or(short[fs[0]], fs[0])]
-	if e.tag, e.id = tag[0], aclNoID; fs[1] != "" {
+	if e.tag, e.id = tag[0], vol.ACLNoID; fs[1] != "" {
 		e.tag = tag[1]
 	}
 	if !ok || e.tag == 0 {
@@ -170,7 +157,7 @@ func aclEntryOf(line string) (e aclEntry, err error) {
 		number = fs[3]
 	}
 	id, err := strconv.ParseUint(number, 10, 32)
-	if err != nil || id == aclNoID {
+	if err != nil || id == vol.ACLNoID {
 		return e, fmt.Errorf("which number %q in %q has is not known here; tar --xattrs --xattrs-include='*' writes numbers", fs[1], line)
 	}
 	e.id = uint32(id)
