@@ -48,8 +48,14 @@ type checker struct {
 
 // newChecker is Driver.Check.
 func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
-	return &checker{d: d, o: o, cat: vol.NewCatalogue(Problems()), twice: map[uint32]bool{},
-		m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}}}
+	c := bareChecker(d)
+	c.o, c.cat = o, vol.NewCatalogue(Problems())
+	return c
+}
+
+// bareChecker is one that can mend d, and knows nothing of it yet.
+func bareChecker(d dev.Device) *checker {
+	return &checker{d: d, twice: map[uint32]bool{}, m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}}}
 }
 
 // Passes in order; each relies on what the ones before it left in c.

@@ -39,6 +39,7 @@ func settleLog(ctx context.Context, d dev.Device) (note string, err error) {
 // newReplayer is a checker of which nothing is asked but to replay a log. As for
 // a mount one good pack will do.
 func newReplayer(l *loaded, rec *recovery) *checker {
-	return &checker{d: l.d, sb: l.sb, g: l.g, s: l.s, rec: rec, twice: map[uint32]bool{},
-		m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}}}
+	c := bareChecker(l.d)
+	c.sb, c.g, c.s, c.rec = l.sb, l.g, l.s, rec
+	return c
 }
