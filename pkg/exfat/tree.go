@@ -237,13 +237,4 @@ func (t *tree) mapping(e space.Extent, pos int64, r dev.Range) vol.Mapping {
 }
 
 // Contents reads a file.
-func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
-	if n.Kind != vol.KindFile {
-		return nil, fmt.Errorf("%w: %s is a directory", vol.ErrRequest, n.Path)
-	}
-	ms, err := t.Mappings(n)
-	if err != nil {
-		return nil, err
-	}
-	return &vol.SectionReader{D: t.d, Mappings: ms, Size: n.Size, Valid: n.Valid}, nil
-}
+func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) { return vol.ReadMapped(t, t.d, n) }

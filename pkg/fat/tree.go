@@ -2,7 +2,6 @@ package fat
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"time"
@@ -200,16 +199,7 @@ func (t *tree) Mappings(n *vol.Node) ([]vol.Mapping, error) {
 }
 
 // Contents reads a file.
-func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) {
-	if n.Kind != vol.KindFile {
-		return nil, fmt.Errorf("%w: %s is a directory", vol.ErrRequest, n.Path)
-	}
-	ms, err := t.Mappings(n)
-	if err != nil {
-		return nil, err
-	}
-	return &vol.SectionReader{D: t.d, Mappings: ms, Size: n.Size, Valid: n.Size}, nil
-}
+func (t *tree) Contents(n *vol.Node) (io.ReaderAt, error) { return vol.ReadMapped(t, t.d, n) }
 
 // Uses goes over what is before the clusters, the clusters, and what is behind
 // them.

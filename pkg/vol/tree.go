@@ -229,6 +229,19 @@ func globIn(ctx context.Context, t Tree, dirs []*Node, part string) ([]*Node, er
 	return out, nil
 }
 
+// ReadMapped is Tree.Contents of a format that has files and directories alone, where
+// all that a file holds is in its mappings, places of d.
+func ReadMapped(t Tree, d dev.Device, n *Node) (io.ReaderAt, error) {
+	if n.Kind != KindFile {
+		return nil, fmt.Errorf("%w: %s is a directory", ErrRequest, n.Path)
+	}
+	ms, err := t.Mappings(n)
+	if err != nil {
+		return nil, err
+	}
+	return &SectionReader{D: d, Mappings: ms, Size: n.Size, Valid: n.Valid}, nil
+}
+
 // SectionReader reads pieces of a device as one file.
 type SectionReader struct {
 	D        dev.Device
