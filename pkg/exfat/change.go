@@ -140,7 +140,7 @@ func (c *change) noneShared() error {
 	own("the allocation bitmap", c.v.tables.bitmap.extents)
 	own("the up-case table", c.v.tables.upcase.extents)
 	if a, b, shared := vol.Shared(all); shared {
-		return damaged(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
+		return vol.DamagedAt(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
 	}
 	return nil
 }

@@ -40,11 +40,6 @@ type folders struct {
 	all  []*folder // parents before their children
 }
 
-// damaged is vol.ErrDamaged with what and where.
-func damaged(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w; run check first", vol.ErrDamaged, path, fmt.Errorf(format, args...))
-}
-
 // openFolders reads the root directory.
 func (v *volume) openFolders() (*folders, error) {
 	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, keys: vol.NewNameKeys(), now: v.now}
@@ -60,7 +55,7 @@ func (v *volume) openFolders() (*folders, error) {
 // damagedChain is err, as damage of path where it tells of a chain.
 func damagedChain(path string, err error) error {
 	if b := new(brokenChain); errors.As(err, &b) {
-		return damaged(path, "%w", err)
+		return vol.DamagedAt(path, "%w", err)
 	}
 	return err
 }
@@ -81,7 +76,7 @@ func (ds *folders) marked(path string, es []space.Extent) error {
 	for _, e := range es {
 		e.Start -= firstCluster
 		if n := ds.m.CountUsedIn(e); n != uint64(e.Len) {
-			return damaged(path, "%d of its clusters are marked as free", uint64(e.Len)-n)
+			return vol.DamagedAt(path, "%d of its clusters are marked as free", uint64(e.Len)-n)
 		}
 	}
 	return nil
@@ -178,7 +173,7 @@ func missing(path string, dir *folder, name string) error {
 // usable refuses a set that must not be changed.
 func (ds *folders) usable(f file) error {
 	if why := f.set().flaw(ds.up); why != "" {
-		return damaged(f.path, "%s", why)
+		return vol.DamagedAt(f.path, "%s", why)
 	}
 	if kind := f.set().unknown(); kind != 0 {
 		return fmt.Errorf("%w: %s has an entry of type %#02x, which is not known and forbids changes", vol.ErrRequest, f.path, kind)
@@ -228,7 +223,7 @@ func (ds *folders) unread(f file) (*folder, error) {
 	}
 	// §7.4: at most 256 MiB. Of whole clusters, or no system mounts it.
 	if n := set.stream().length(); n > maxDirBytes || n%uint64(ds.g.ClusterSize) != 0 {
-		return nil, damaged(f.path, "a directory cannot have %d bytes in clusters of %d", n, ds.g.ClusterSize)
+		return nil, vol.DamagedAt(f.path, "a directory cannot have %d bytes in clusters of %d", n, ds.g.ClusterSize)
 	}
 	cs, err := ds.clustersOf(f.path, set)
 	if err != nil {

@@ -15,7 +15,7 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	}
 	if f.odd != "" {
 		// What is not whole may be a file of this name.
-		return 0, damaged(f.path, "%s", f.odd)
+		return 0, vol.DamagedAt(f.path, "%s", f.odd)
 	}
 	set := newEntrySet(ds.up, units, setFields{attr: attr, at: ds.now})
 	slot, ok := f.slots.Room(set.slots())
@@ -25,7 +25,7 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	err = f.slots.Growing(slot, set.slots(), func(s []byte) bool { return entry(s).inUse() })
 	switch {
 	case errors.Is(err, vol.ErrBehindEnd):
-		return 0, damaged(f.path, "%w", err)
+		return 0, vol.DamagedAt(f.path, "%w", err)
 	case err != nil:
 		return 0, err
 	}

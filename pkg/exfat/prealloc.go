@@ -3,7 +3,6 @@ package exfat
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -44,7 +43,7 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 
 // reserve puts one file of the request into the change.
 func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
-	end, err := fileEnd(f.Path, f.Offset, f.Length)
+	end, err := vol.RangeEnd(f.Path, f.Offset, f.Length)
 	if err != nil {
 		return err
 	}
@@ -63,15 +62,4 @@ func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
 		g.wantValid = g.wantSize
 	}
 	return nil
-}
-
-// fileEnd is where a range of a file ends.
-func fileEnd(path string, off, length int64) (int64, error) {
-	if off < 0 || length < 0 {
-		return 0, fmt.Errorf("%w: %s: a range of %d bytes at %d", vol.ErrUsage, path, length, off)
-	}
-	if length > math.MaxInt64-off {
-		return 0, fmt.Errorf("%w: %s: a file cannot have %d + %d bytes", vol.ErrRequest, path, off, length)
-	}
-	return off + length, nil
 }

@@ -85,7 +85,7 @@ func (rm *removal) behind(at string, set entrySet) (es []space.Extent, err error
 // said of what goes with it.
 func (*removal) Each(dir *folder, fn func(slot int, name string) error) (err error) {
 	if dir.odd != "" {
-		return damaged(dir.path, "%s", dir.odd)
+		return vol.DamagedAt(dir.path, "%s", dir.odd)
 	}
 	eachSlotRun(dir.slots, func(r slotRun) bool {
 		switch r.kind {

@@ -158,7 +158,7 @@ func (c *change) verify() error {
 		if n, err := bits.countUsed(e); err != nil {
 			return err
 		} else if n != e.Len {
-			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
+			return vol.Misread("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
 		}
 	}
 	return c.verifyFreed(bits)
@@ -170,10 +170,10 @@ func (c *change) verify() error {
 func (c *change) verifyFolders() error {
 	ds, err := c.v.openFolders()
 	if err != nil {
-		return mistake("/", "%w", err)
+		return vol.Misread("/", "%w", err)
 	}
 	if !slices.Equal(ds.root.old, c.ds.root.all()) {
-		return mistake("/", "its clusters are not those that it was given")
+		return vol.Misread("/", "its clusters are not those that it was given")
 	}
 	files := vol.InFolders(c.files, func(g *growth) *folder { return g.dir })
 	kids := vol.InFolders(c.ds.all[1:], func(f *folder) *folder { return f.parent })
@@ -183,17 +183,17 @@ func (c *change) verifyFolders() error {
 			// That it has these was verified in its parent.
 			again = &folder{path: f.path, clusters: clusters{old: f.all()}}
 			if err := ds.load(again); err != nil {
-				return mistake(f.path, "%w", err)
+				return vol.Misread(f.path, "%w", err)
 			}
 		}
 		for _, g := range files[f] {
 			if err := c.verifyFile(ds, again, g); err != nil {
-				return mistake(g.path, "%w", err)
+				return vol.Misread(g.path, "%w", err)
 			}
 		}
 		for _, k := range kids[f] {
 			if err := c.verifyKid(ds, again, k); err != nil {
-				return mistake(k.path, "%w", err)
+				return vol.Misread(k.path, "%w", err)
 			}
 		}
 	}
@@ -247,12 +247,8 @@ func (c *change) verifyFreed(bits *bitmap) error {
 		if n, err := bits.countUsed(e); err != nil {
 			return err
 		} else if n != 0 {
-			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
+			return vol.Misread("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
 		}
 	}
 	return nil
-}
-
-func mistake(path, format string, args ...any) error {
-	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %w", path, fmt.Errorf(format, args...))
 }

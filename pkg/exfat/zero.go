@@ -32,7 +32,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 // zeroRange puts one range of the request into the change and returns it as it
 // is after looking at the size of the file.
 func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
-	if _, err := fileEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
+	if _, err := vol.RangeEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
 		return dev.Range{}, err
 	}
 	g, err := c.file(f.Path, false)
@@ -99,7 +99,7 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen map[uint32]bool) (out []de
 		}
 		if set.isDir() {
 			if seen[cs.first()] {
-				err = damaged(path, "the directory at cluster %d is there twice", cs.first())
+				err = vol.DamagedAt(path, "the directory at cluster %d is there twice", cs.first())
 			}
 			seen[cs.first()] = true
 			kids = append(kids, &folder{path: path, clusters: cs})

@@ -77,13 +77,13 @@ func (c *change) readChain(g *growth) (err error) {
 	start := g.entry().start(c.v.g.Type)
 	if g.size == 0 {
 		if start != 0 {
-			return damaged(g.path, "the file is empty but has cluster %d", start)
+			return vol.DamagedAt(g.path, "the file is empty but has cluster %d", start)
 		}
 		return nil
 	}
 	var last uint32
 	if g.old, last, err = c.v.t.fileClusters(g.path, start, g.size); err == nil && !isEOC(last) {
-		err = damaged(g.path, "it has more clusters than its %d bytes take", g.size)
+		err = vol.DamagedAt(g.path, "it has more clusters than its %d bytes take", g.size)
 	}
 	return err
 }
@@ -155,7 +155,7 @@ func (c *change) noneShared() error {
 		own(f.path, f.es)
 	}
 	if a, b, shared := vol.Shared(all); shared {
-		return damaged(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
+		return vol.DamagedAt(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
 	}
 	return nil
 }

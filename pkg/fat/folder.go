@@ -62,11 +62,6 @@ func (ds *folders) reread(f *folder) (*folder, error) {
 	return again, ds.load(again, f.start())
 }
 
-// damaged is vol.ErrDamaged with what and where.
-func damaged(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w; run check first", vol.ErrDamaged, path, fmt.Errorf(format, args...))
-}
-
 // load reads the directory that starts in cluster start into f.
 func (ds *folders) load(f *folder, start uint32) (err error) {
 	if f.old, err = ds.t.dirClusters(f.path, start); err != nil {

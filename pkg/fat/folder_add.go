@@ -49,7 +49,7 @@ func (f *folder) room(n int) (slot int, err error) {
 	}
 	err = f.slots.Growing(slot, n, func(s []byte) bool { e := dirEntry(s); return !e.isEnd() && !e.isFree() })
 	if errors.Is(err, vol.ErrBehindEnd) {
-		return 0, damaged(f.path, "%w", err)
+		return 0, vol.DamagedAt(f.path, "%w", err)
 	}
 	return slot, err
 }

@@ -60,15 +60,11 @@ func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
 	return nil
 }
 
-// fileEnd is where a range of a file ends, which FAT limits: [FAT] DIR_FileSize
-// has 32 bits.
+// fileEnd is vol.RangeEnd for FAT, which limits it: [FAT] DIR_FileSize has 32 bits.
 func fileEnd(path string, off, length int64) (int64, error) {
-	if off < 0 || length < 0 {
-		return 0, fmt.Errorf("%w: %s: a range of %d bytes at %d", vol.ErrUsage, path, length, off)
+	end, err := vol.RangeEnd(path, off, length)
+	if err == nil && end > maxFileSize {
+		err = vol.Refusef("%s: a file on FAT has at most %d bytes (4 GiB - 1), not %d + %d", path, int64(maxFileSize), off, length)
 	}
-	if off > maxFileSize || length > maxFileSize-off {
-		return 0, fmt.Errorf("%w: %s: a file on FAT has at most %d bytes (4 GiB - 1), not %d + %d",
-			vol.ErrRequest, path, int64(maxFileSize), off, length)
-	}
-	return off + length, nil
+	return end, err
 }

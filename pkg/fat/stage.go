@@ -172,22 +172,22 @@ func (c *change) verify() error {
 func (c *change) verifyFolder(ds *folders, f *folder, files []*growth, kids []*folder) error {
 	again, err := ds.reread(f)
 	if err != nil {
-		return mistake(f.path, "%w", err)
+		return vol.Misread(f.path, "%w", err)
 	}
 	for _, g := range files {
 		slot, ok := again.lookup(path.Base(g.path))
 		if !ok {
-			return mistake(g.path, "it is not there")
+			return vol.Misread(g.path, "it is not there")
 		}
 		e := again.at(slot)
 		if got := e.start(c.v.g.Type); e.isDir() || got != g.start() || int64(e.size()) != g.want {
-			return mistake(g.path, "it has %d bytes from cluster %d on, not %d from %d", e.size(), got, g.want, g.start())
+			return vol.Misread(g.path, "it has %d bytes from cluster %d on, not %d from %d", e.size(), got, g.want, g.start())
 		}
 	}
 	for _, k := range kids {
 		slot, ok := again.lookup(path.Base(k.path))
 		if !ok || !again.at(slot).isDir() || again.at(slot).start(c.v.g.Type) != k.start() {
-			return mistake(k.path, "no directory is there that starts in cluster %d", k.start())
+			return vol.Misread(k.path, "no directory is there that starts in cluster %d", k.start())
 		}
 	}
 	return nil
@@ -218,12 +218,8 @@ func (c *change) verifyFAT(k int, links []link) error {
 		if at, err := t.mismatch(l); err != nil {
 			return err
 		} else if at != 0 {
-			return mistake(fmt.Sprintf("FAT %d", k), "the entry of cluster %d is not what was written", at)
+			return vol.Misread(fmt.Sprintf("FAT %d", k), "the entry of cluster %d is not what was written", at)
 		}
 	}
 	return nil
-}
-
-func mistake(path, format string, args ...any) error {
-	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %w", path, fmt.Errorf(format, args...))
 }

@@ -90,7 +90,7 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 			path := vol.JoinPath(f.path, n.name(v.cp))
 			kid := &folder{path: path, parent: f, slot: n.slot}
 			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
-				err = damaged(path, "the directory at cluster %d is there twice", start)
+				err = vol.DamagedAt(path, "the directory at cluster %d is there twice", start)
 			} else if err = ds.load(kid, start); err == nil {
 				kids = append(kids, kid)
 			}

@@ -37,7 +37,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 
 // zeroFile does one file of the request.
 func (c *batch) zeroFile(f vol.ZeroFile, keepSize bool) (z vol.ZeroedFile, err error) {
-	if _, err := rangeEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
+	if _, err := vol.RangeEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
 		return z, err
 	}
 	h, err := c.file(f.Path, false)

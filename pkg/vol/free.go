@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -69,4 +70,16 @@ func (f ZeroFile) Within(size int64, keepSize bool) dev.Range {
 		r.Len = max(0, size-r.Off)
 	}
 	return r
+}
+
+// RangeEnd is where length bytes of a file end that begin at off. What cannot be a
+// range is ErrUsage, one beyond what 63 bits hold ErrRequest.
+func RangeEnd(path string, off, length int64) (int64, error) {
+	if off < 0 || length < 0 {
+		return 0, Usagef("%s: a range of %d bytes at %d", path, length, off)
+	}
+	if length > math.MaxInt64-off {
+		return 0, Refusef("%s: a file cannot have %d + %d bytes", path, off, length)
+	}
+	return off + length, nil
 }
