@@ -27,6 +27,12 @@ type folder struct {
 	dated  bool // its times are those that were asked for
 }
 
+// Where is vol.Changing.
+func (f *folder) Where() (string, *vol.Clusters) { return f.path, &f.Clusters }
+
+// Changed is vol.Changing.
+func (f *folder) Changed() bool { return f.slots.Changed() }
+
 // folders are the directories of a volume that a change has come by.
 type folders struct {
 	d    dev.Device
@@ -47,7 +53,7 @@ func (v *volume) openFolders() (*folders, error) {
 	if err != nil {
 		return nil, damagedChain("/", err)
 	}
-	ds.root = &folder{path: "/", clusters: clusters{old: es, root: true}}
+	ds.root = &folder{path: "/", clusters: clusters{Clusters: vol.Clusters{Old: es}, root: true}}
 	ds.all = append(ds.all, ds.root)
 	return ds, ds.load(ds.root)
 }
@@ -68,7 +74,7 @@ func (ds *folders) clustersOf(path string, set entrySet) (clusters, error) {
 	if err != nil {
 		return clusters{}, damagedChain(path, err)
 	}
-	return clusters{old: es, noFat: st.noFatChain()}, ds.marked(path, es)
+	return clusters{Clusters: vol.Clusters{Old: es}, noFat: st.noFatChain()}, ds.marked(path, es)
 }
 
 // marked is damage where a cluster of es is marked as free.
@@ -84,11 +90,11 @@ func (ds *folders) marked(path string, es []space.Extent) error {
 
 // load reads the slots of f, whose clusters are known, and indexes the names.
 func (ds *folders) load(f *folder) error {
-	if err := ds.marked(f.path, f.old); err != nil {
+	if err := ds.marked(f.path, f.Old); err != nil {
 		return err
 	}
 	var err error
-	if f.slots, err = vol.ReadSlots(ds.d, ds.g.rangesOf(f.old), maxDirSlots); err != nil {
+	if f.slots, err = vol.ReadSlots(ds.d, ds.g.rangesOf(f.Old), maxDirSlots); err != nil {
 		return err
 	}
 	ds.index(f)

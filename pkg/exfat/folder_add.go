@@ -56,7 +56,7 @@ func (f *folder) missing(g *Geometry) uint32 {
 	if f.fresh {
 		need = max(need, 1)
 	}
-	if had := uint32(f.count()); need > had {
+	if had := uint32(f.Count()); need > had {
 		return need - had
 	}
 	return 0
@@ -71,9 +71,9 @@ func (ds *folders) place(f *folder) {
 	}
 	at := file{dir: f.parent, slot: f.slot}
 	set := at.set()
-	if len(f.add) > 0 {
-		n := f.count() * uint64(ds.g.ClusterSize)
-		set.allocate(f.first(), n, n, f.contiguous())
+	if len(f.Add) > 0 {
+		n := f.Count() * uint64(ds.g.ClusterSize)
+		set.allocate(f.First(), n, n, f.contiguous())
 	}
 	if !f.dated {
 		set.file().touch(ds.now)
@@ -84,5 +84,5 @@ func (ds *folders) place(f *folder) {
 
 // store writes what has changed of f.
 func (ds *folders) store(f *folder) error {
-	return f.slots.Store(ds.d, ds.g.rangesOf(f.all()))
+	return f.slots.Store(ds.d, ds.g.rangesOf(f.All()))
 }

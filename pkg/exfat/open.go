@@ -154,15 +154,19 @@ func (x *tables) parts() []part {
 	return []part{{"the root directory", x.root}, {"the allocation bitmap", x.bitmap.extents}, {"the up-case table", x.upcase.extents}}
 }
 
-// shared says which of the parts have a cluster in common, "" for none.
-func (x *tables) shared() string {
-	var all []vol.Owned
-	for _, p := range x.parts() {
+// owned are the extents of parts.
+func owned(parts []part) (all []vol.Owned) {
+	for _, p := range parts {
 		for _, e := range p.extents {
 			all = append(all, vol.Owned{Extent: e, Path: p.name})
 		}
 	}
-	if a, b, ok := vol.Shared(all); ok {
+	return all
+}
+
+// shared says which of the parts have a cluster in common, "" for none.
+func (x *tables) shared() string {
+	if a, b, ok := vol.Shared(owned(x.parts())); ok {
 		return fmt.Sprintf("%s and %s share cluster %d", a.Path, b.Path, b.Start)
 	}
 	return ""

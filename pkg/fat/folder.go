@@ -6,6 +6,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -14,7 +15,7 @@ import (
 // or adding 65 000 files reads it once and is linear. (The check has a view of
 // its own, which makes less of memory and nothing of names.)
 type folder struct {
-	clusters
+	vol.Clusters
 	path   string // "/", "/A/B"
 	parent *folder
 	slot   int  // of its entry, in parent
@@ -24,6 +25,12 @@ type folder struct {
 	names  *vol.NameIndex  // see nameRef
 	kids   map[int]*folder // by slot
 }
+
+// Where is vol.Changing.
+func (f *folder) Where() (string, *vol.Clusters) { return f.path, &f.Clusters }
+
+// Changed is vol.Changing.
+func (f *folder) Changed() bool { return f.slots.Changed() }
 
 // folders are the directories of a volume that a change has come by.
 type folders struct {
@@ -59,15 +66,33 @@ func (ds *folders) reread(f *folder) (*folder, error) {
 	if f.parent == nil {
 		return again, ds.loadRoot(again)
 	}
-	return again, ds.load(again, f.start())
+	return again, ds.load(again, f.First())
 }
 
 // load reads the directory that starts in cluster start into f.
 func (ds *folders) load(f *folder, start uint32) (err error) {
-	if f.old, err = ds.t.dirClusters(f.path, start); err != nil {
+	if f.Old, err = ds.t.dirClusters(f.path, start); err != nil {
 		return err
 	}
 	return ds.read(f, maxDirEntries)
+}
+
+// clustersOf are the clusters of the file that e stands for, which must be as many as
+// its size takes: what a broken chain grows by would be lost with it, or overwrite
+// another file.
+func (ds *folders) clustersOf(path string, e dirEntry) ([]space.Extent, error) {
+	start, size := e.start(ds.g.Type), int64(e.size())
+	if size == 0 {
+		if start != 0 {
+			return nil, vol.DamagedAt(path, "the file is empty but has cluster %d", start)
+		}
+		return nil, nil
+	}
+	es, last, err := ds.t.fileClusters(path, start, size)
+	if err == nil && !isEOC(last) {
+		err = vol.DamagedAt(path, "it has more clusters than its %d bytes take", size)
+	}
+	return es, err
 }
 
 // read reads the slots of f, of which there may be limit, and indexes them.
@@ -83,7 +108,7 @@ func (ds *folders) ranges(f *folder) []dev.Range {
 	if f.fixed {
 		return []dev.Range{ds.g.rootRange()}
 	}
-	return ds.g.locator().Ranges(f.all())
+	return ds.g.locator().Ranges(f.All())
 }
 
 func (f *folder) at(slot int) dirEntry { return f.slots.At(slot) }

@@ -25,19 +25,19 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 	if err != nil {
 		return nil, err
 	}
+	c.place = place
 	reserve := func(f vol.PreallocFile) error { return c.reserve(f, r) }
-	run := func() error { return c.run(ctx, place) }
-	files, err := vol.PreallocateFiles(ctx, r.Files, reserve, run, func(path string) (res vol.FileResult, err error) {
+	files, err := vol.PreallocateFiles(ctx, r.Files, reserve, c.Run, func(path string) (res vol.FileResult, err error) {
 		g, err := c.file(path, false)
 		if err == nil {
-			res = v.g.locator().Result(path, g.all(), g.want, g.want)
+			res = v.g.locator().Result(path, g.All(), g.want, g.want)
 		}
 		return res, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &vol.PreallocResult{Files: files, ClustersAllocated: c.Allocated(), Stale: !r.FillZero && len(c.taken) > 0}, nil
+	return &vol.PreallocResult{Files: files, ClustersAllocated: c.Allocated(), Stale: !r.FillZero && len(c.Taken) > 0}, nil
 }
 
 // reserve puts one file of the request into the change.

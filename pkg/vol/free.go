@@ -12,8 +12,15 @@ import (
 )
 
 // EachFree is Volume.FreeRanges for a format that has its free runs, of which
-// at says where they lie, and the tails of its files, both in rising order.
-func EachFree(ctx context.Context, free iter.Seq[space.Extent], at Locator, tails []dev.Range, fn func(dev.Range) error) (total FreeTotal, err error) {
+// at says where they lie, and with slack the tails of its files, both in rising
+// order.
+func EachFree(ctx context.Context, free iter.Seq[space.Extent], at Locator, slack bool, tailsOf func(context.Context) ([]dev.Range, error), fn func(dev.Range) error) (total FreeTotal, err error) {
+	var tails []dev.Range
+	if slack {
+		if tails, err = tailsOf(ctx); err != nil {
+			return total, err
+		}
+	}
 	for e := range free {
 		r := at(e)
 		for len(tails) > 0 && tails[0].Off < r.Off {
