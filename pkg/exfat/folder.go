@@ -20,7 +20,7 @@ type folder struct {
 	slot   int  // of its set, in parent
 	fresh  bool // not on the disk yet
 	slots  *vol.Slots
-	names  *vol.NameIndex // by slot
+	names  *vol.NameTable // by slot
 	odd    string         // something in it that cannot be, or nobody may pass over
 	kids   map[int]*folder
 	edited bool // entries came or went
@@ -48,7 +48,7 @@ type folders struct {
 
 // openFolders reads the root directory.
 func (v *volume) openFolders() (*folders, error) {
-	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, keys: vol.NewNameKeys(), now: v.now}
+	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, keys: vol.NewNameKeys(v.upcase.fold), now: v.now}
 	es, err := ds.t.rootClusters()
 	if err != nil {
 		return nil, damagedChain("/", err)
@@ -101,11 +101,11 @@ func (ds *folders) load(f *folder) error {
 	return nil
 }
 
-// nameless gives f an index without names.
+// nameless gives f a table without names.
 func (ds *folders) nameless(f *folder) {
-	f.names = vol.NewNameIndex(ds.keys, ds.up.fold, func(slot int32, dst []uint16) []uint16 {
+	f.names = vol.NewNameTable(ds.keys, func(slot int32, dst []uint16) []uint16 {
 		return setAt(f.slots, int(slot)).units(dst)
-	})
+	}, nil)
 }
 
 // index collects the names and the free slots.

@@ -22,7 +22,7 @@ type folder struct {
 	fresh  bool // not on the disk yet
 	fixed  bool // the root of FAT12 and FAT16, which has no clusters
 	slots  *vol.Slots
-	names  *vol.NameIndex  // see nameRef
+	names  *vol.NameTable  // see nameRef
 	kids   map[int]*folder // by slot
 }
 
@@ -46,7 +46,7 @@ type folders struct {
 
 // newFolders reads the root directory.
 func newFolders(d dev.Device, g *Geometry, t *table, now stamp, cp codepage) (*folders, error) {
-	ds := &folders{d: d, g: g, t: t, now: now, cp: cp, keys: vol.NewNameKeys()}
+	ds := &folders{d: d, g: g, t: t, now: now, cp: cp, keys: vol.NewNameKeys(foldUnit)}
 	ds.root = &folder{path: "/", fixed: g.Type != FAT32}
 	ds.all = append(ds.all, ds.root)
 	return ds, ds.loadRoot(ds.root)
@@ -136,7 +136,7 @@ func (ds *folders) index(f *folder) {
 	}
 }
 
-// nameRef is one of the names of the entry in a slot as an index of names knows it.
+// nameRef is one of the names of the entry in a slot as a table of names knows it.
 func nameRef(slot int, long bool) int32 {
 	if long {
 		return int32(2*slot + 1)
@@ -144,18 +144,18 @@ func nameRef(slot int, long bool) int32 {
 	return int32(2 * slot)
 }
 
-// nameless gives f an index without names.
+// nameless gives f a table without names.
 func (ds *folders) nameless(f *folder) {
-	f.names = vol.NewNameIndex(ds.keys, foldUnit, func(ref int32, dst []uint16) []uint16 {
+	f.names = vol.NewNameTable(ds.keys, func(ref int32, dst []uint16) []uint16 {
 		slot := int(ref / 2)
 		if ref%2 == 0 {
 			return ds.cp.units(f.at(slot).name(), dst)
 		}
 		return f.longName(slot, dst)
-	})
+	}, nil)
 }
 
-// addNames puts the names of the entry in a slot into the index.
+// addNames puts the names of the entry in a slot into the table.
 func (f *folder) addNames(slot int, long bool) {
 	f.names.Add(nameRef(slot, false))
 	if long {
