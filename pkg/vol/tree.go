@@ -82,21 +82,6 @@ func namesIn(t Tree, dir *Node) iter.Seq[string] {
 	}
 }
 
-// pathParts is the components of a path that may be that of a directory.
-func pathParts(p string) ([]string, error) {
-	var parts []string
-	for _, s := range strings.Split(strings.TrimPrefix(p, "::"), "/") {
-		switch s {
-		case "", ".":
-		case "..":
-			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", ErrRequest, p)
-		default:
-			parts = append(parts, s)
-		}
-	}
-	return parts, nil
-}
-
 // WalkFunc is called for a node; and for a directory once more, with what went
 // wrong, where not all that is in it could be listed. fs.SkipDir as its result
 // leaves out what is in a directory, nil after an error goes on with the rest,
