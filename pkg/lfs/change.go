@@ -16,7 +16,7 @@ type volume struct {
 	opened loadOptions
 	now    int64
 	l      *loaded // what the next change builds on; nil: to be read again
-	info  vol.Info
+	info   vol.Info
 	// Segments of which changes that are staged gave blocks back: until they are
 	// committed, what is there counts. Nil: none.
 	stale *space.Map

@@ -147,7 +147,7 @@ func TestNeedReadOnly(t *testing.T) {
 		s.verify(t, d)
 		_, d = plannedVolume(t, c.size, vol.FormatOptions{Features: c.features, SegmentsPerSection: ptr(c.per)})
 		was := sum(t, d)
-		if err := make(most + 1 + int(1+segmentBlocks*int64(c.per)*4096/max(c.each, 4096))).fillNew(t, d); !errors.Is(err, vol.ErrRequest) {
+		if err := make(most+1+int(1+segmentBlocks*int64(c.per)*4096/max(c.each, 4096))).fillNew(t, d); !errors.Is(err, vol.ErrRequest) {
 			t.Errorf("%+v, far more files: %v", c, err)
 		}
 		if sum(t, d) != was {
