@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -275,7 +276,7 @@ func TestJournalPlace(t *testing.T) {
 			t.Errorf("through a link: %s", got)
 		}
 	}
-	switch _, err := a.deviceJournal("/dev/no-such-sdb", dev.NewMem(1<<20)); {
+	switch _, err := a.deviceJournal(context.Background(), "/dev/no-such-sdb", dev.NewMem(1<<20)); {
 	case os.Geteuid() == 0:
 		if got := deviceLog(t, a, "/dev/no-such-sdb", dev.NewMem(1<<20)); filepath.Dir(got) != systemState {
 			t.Errorf("root without a home: %s", got)
@@ -295,7 +296,7 @@ func TestJournalPlace(t *testing.T) {
 
 func deviceLog(t *testing.T, a *app, path string, d dev.Device) string {
 	t.Helper()
-	j, err := a.deviceJournal(path, d)
+	j, err := a.deviceJournal(context.Background(), path, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +313,7 @@ func TestJournalOfACard(t *testing.T) {
 	if _, err := other.WriteAt([]byte("another"), 30_000); err != nil {
 		t.Fatal(err)
 	}
-	j, err := a.deviceJournal("/dev/sdb", card)
+	j, err := a.deviceJournal(context.Background(), "/dev/sdb", card)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func failingEnd(w *devtest.World, o dev.CommitOptions, ever bool) error {
 // what it was before a commit and what the commit makes of it.
 func beforeOrAfter(t *testing.T, step string, w *devtest.World, before, after dev.Device) {
 	t.Helper()
-	info, err := dev.InspectUndo(w.Journal(), w.Device())
+	info, err := dev.InspectUndo(context.Background(), w.Journal(), w.Device())
 	if err == nil && info.State == dev.UndoArmed {
 		_, err = dev.ApplyUndo(context.Background(), w.Journal(), w.Device())
 	}
