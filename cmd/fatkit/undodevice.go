@@ -30,10 +30,7 @@ func (a *app) deviceJournal(ctx context.Context, path string, d dev.Device) (dev
 		if cancelled(ctx) {
 			return nil, err
 		}
-		if err != nil {
-			continue // not to be read: whose it is cannot be told
-		}
-		switch info.State {
+		switch info.State { // none where whose it is cannot be told, as it cannot be read
 		case dev.UndoArmed, dev.UndoFinished, dev.UndoStale:
 			return j, nil
 		}

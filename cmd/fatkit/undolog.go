@@ -148,7 +148,7 @@ func changedSince(im *image, j dev.Journal, info dev.UndoInfo) error {
 func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict bool) error {
 	info, err := dev.InspectUndo(ctx, j, im.file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", j.Name(), err)
 	}
 	switch info.State {
 	case dev.UndoNone:

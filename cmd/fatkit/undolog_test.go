@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest"
 	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
@@ -318,8 +319,10 @@ func TestJournalOfACard(t *testing.T) {
 		t.Fatal(err)
 	}
 	txn := dev.Begin(card)
-	if _, err := txn.WriteAt([]byte("new"), 100); err != nil {
-		t.Fatal(err)
+	for _, off := range []int64{100, 500_000} {
+		if _, err := txn.WriteAt([]byte("new"), off); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := txn.Commit(t.Context(), dev.CommitOptions{Undo: j, Keep: true}); err != nil {
 		t.Fatal(err)
@@ -329,5 +332,10 @@ func TestJournalOfACard(t *testing.T) {
 	}
 	if got := deviceLog(t, a, "/dev/sdb", other); got == j.Name() {
 		t.Error("another card has the same log")
+	}
+	dying := devtest.NewFault(card)
+	dying.Where(func(o devtest.Op) bool { return o.Kind == devtest.Read && o.Off <= 500_000 && 500_000 < o.End() }, errors.New("input/output error"))
+	if got := deviceLog(t, a, "/dev/sdd", dying); got != j.Name() {
+		t.Errorf("the log of sdb is %s, found for it when a part of it cannot be read is %s", j.Name(), got)
 	}
 }
