@@ -204,7 +204,7 @@ func (t *tarList) fill(e *vol.Entry, h *tar.Header, in *blockReader, at *stored)
 			at.off, at.runs = off, &runs
 			e.Data = dataOf(runs)
 		}
-		if end := at.end(h.Size); end > t.size {
+		if end := at.end(h.Size); end < at.off || end > t.size { // below: beyond 2^63
 			return vol.EntryError(e, "the archive is truncated: the file ends at byte %d of %d", end, t.size)
 		}
 	case tar.TypeDir:
