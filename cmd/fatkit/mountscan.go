@@ -112,8 +112,8 @@ func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	if j, err := a.journal(im, ""); err == nil {
-		a.reportUndo(im, j)
+	if j, err := a.journal(ctx, im, ""); err == nil {
+		a.reportUndo(ctx, im, j)
 	}
 	regions, err := a.regions(im)
 	if err != nil {
