@@ -11,7 +11,7 @@ func exitTable() []exitRow {
 		{exitOK, "Done. For check and mount-scan: the volume is clean."},
 		{exitCorrected, "check: errors were found, and all are corrected."},
 		{exitLeft, "check: errors are left; mount-scan: a check is due, or a mount would be refused. The others: the request cannot be met (no space, not contiguous, there already, the volume needs a check), and nothing was changed."},
-		{exitFailed, "It could not be carried out: an I/O error, no such file, no permission, not a known volume. Nothing was changed."},
+		{exitFailed, "It could not be carried out: an I/O error, no such file, no permission, not a known volume; check and mount-scan: whatever kept a volume from being looked at. Nothing was changed."},
 		{exitUsage, "The command line makes no sense."},
 		{exitCancelled, "Cancelled by the user. Nothing was changed."},
 	}

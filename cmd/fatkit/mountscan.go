@@ -107,6 +107,7 @@ func (a *app) mountScan(c *cli.Context) error {
 }
 
 func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ *scanDoc, err error) {
+	defer func() { err = notChecked(err) }()
 	im, err := a.open(ctx, name, dev.OpenOptions{Readahead: o.Readahead})
 	if err != nil {
 		return nil, err
