@@ -78,6 +78,9 @@ func (a *app) open(ctx context.Context, arg string, o dev.OpenOptions) (*image, 
 	if err != nil {
 		return nil, about(arg, err)
 	}
+	if o.Write {
+		outliveReader()
+	}
 	f, err := dev.OpenFile(p.path, o)
 	if err != nil {
 		return nil, about(arg, err)
