@@ -163,7 +163,7 @@ complete -c fatkit -n '__fish_seen_subcommand_from copy' -s q -l quiet -d 'print
 complete -c fatkit -n '__fish_seen_subcommand_from copy' -s v -l verbose -d 'print more'
 complete -c fatkit -n '__fish_seen_subcommand_from copy' -s h -l help -d 'show help'
 complete -c fatkit -n '__fish_seen_subcommand_from rm' -s r -s R -l recursive -d 'directories with all that is in them'
-complete -c fatkit -n '__fish_seen_subcommand_from rm' -s f -l force -d 'go on although the volume asks for a check'
+complete -c fatkit -n '__fish_seen_subcommand_from rm' -s f -l force -d 'go on although the volume asks for a check, and take what is not there for removed, as rm(1) does'
 complete -c fatkit -n '__fish_seen_subcommand_from rm' -l dry-run -d 'say what would be done, write nothing'
 complete -c fatkit -n '__fish_seen_subcommand_from rm' -l codepage -x -a '437 737 775 850 852 855 857 858 860 861 862 863 864 865 866 869 874 932 936 949 950 1250 1251 1252 1253 1254 1255 1256 1257 1258' -d 'NUMBER of the code page of short names on FAT, such as 850, 866 or 932'
 complete -c fatkit -n '__fish_seen_subcommand_from rm' -l partition-label -x -d 'take the partition with this NAME in the GPT'
