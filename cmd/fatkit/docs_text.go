@@ -34,7 +34,7 @@ func mainSections() []manSection {
   card.img:2    partition 2: the GPT entry, 1 to 4 of an MBR, 5 and up for logical ones
   card.img@@1M  the volume at that byte; the suffix S counts sectors of 512 bytes
 
---partition-label, where a command has it, takes a partition of a GPT by its name. Where sectors of a disk have 4096 bytes the table is found all the same. A pattern that no shell expanded, as 'out/*.img' in quotes, stands for what it matches, where a command takes several images.
+--partition-label, where a command has it, takes a partition of a GPT by its name, which check, mount-scan and info show. Where sectors of a disk have 4096 bytes the table is found all the same. A pattern that no shell expanded, as 'out/*.img' in quotes, stands for what it matches, where a command takes several images.
 
 A file whose name really is card.img:2 wins. Of a whole disk check, mount-scan and info handle every partition; the other commands use the one volume of a known type, and stop if there are several.
 

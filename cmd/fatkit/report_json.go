@@ -38,17 +38,18 @@ func newErrorDoc(kind, message, image string) errorDoc {
 // volumeHead begins every description of a volume. Offset counts from the
 // start of the image.
 type volumeHead struct {
-	Partition int    `json:"partition,omitempty"`
-	Offset    int64  `json:"offset"`
-	Size      int64  `json:"size"`
-	Type      string `json:"type"`
-	Label     string `json:"label"`
-	ID        string `json:"id"`
+	Partition     int    `json:"partition,omitempty"`
+	PartitionName string `json:"partition_name,omitempty"` // in the GPT: what --partition-label takes
+	Offset        int64  `json:"offset"`
+	Size          int64  `json:"size"`
+	Type          string `json:"type"`
+	Label         string `json:"label"`
+	ID            string `json:"id"`
 }
 
 // head describes the volume in r as far as info knows it.
 func head(r region, info vol.Info) volumeHead {
-	h := volumeHead{Partition: r.part, Offset: r.at.Off, Size: r.at.Len,
+	h := volumeHead{Partition: r.part, PartitionName: r.title, Offset: r.at.Off, Size: r.at.Len,
 		Type: info.Type, Label: info.Label, ID: info.ID}
 	if info.Size > 0 {
 		h.Size = info.Size
