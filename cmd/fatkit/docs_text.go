@@ -56,7 +56,7 @@ Short names are read in 437 where none is named, and those that are written have
 
   {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}
 
-All offsets and lengths are bytes from the start of the image, unless their name says otherwise. JSON schemas of all documents are in docs/schema of the source.`},
+All offsets and lengths are bytes from the start of the image, unless their name says otherwise. Names of F2FS need not be UTF-8, which JSON must be: in a path that is not, U+FFFD stands for what is none, and its bytes stand beside it in base 64, as path_bytes; so do those of target, and of paths, of which that is a list. JSON schemas of all documents are in docs/schema of the source.`},
 		{"ENVIRONMENT", `SOURCE_DATE_EPOCH, in seconds since 1970, is the time that is written to volumes, and seeds every id that is not given: the same command then gives the same bytes.
 
 NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set. TMPDIR is where changes of more than 64 MiB are staged until they are written, and where compressed images are unpacked to.`},

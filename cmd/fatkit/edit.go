@@ -21,6 +21,7 @@ type editDoc struct {
 	DryRun      bool     `json:"dry_run,omitempty"`
 	Type        string   `json:"type"`
 	Paths       []string `json:"paths"`
+	PathsRaw    [][]byte `json:"paths_bytes,omitempty"` // as path_bytes, for each of Paths
 	Files       uint64   `json:"files"`
 	Directories uint64   `json:"directories"`
 	Freed       uint64   `json:"clusters_freed"`
@@ -180,6 +181,7 @@ func (e *edit) run(ctx context.Context, change func(*target, vol.Volume, *editDo
 
 func (e *edit) print(d *editDoc, verb string) {
 	if e.a.json {
+		d.PathsRaw = allBeside(d.Paths)
 		e.a.printJSON(d)
 		return
 	}
