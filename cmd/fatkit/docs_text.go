@@ -162,7 +162,9 @@ With --table the image is a disk of one partition, which begins and ends at a mu
 
 Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.
 
-With --from files are laid out in the order of their names, each in one piece, directories first. All times of an entry become that of its last change, to the second, and none is later than SOURCE_DATE_EPOCH, so that a directory and its archive give the same bytes. Archives that are compressed or come from a pipe are unpacked into a temporary file. Where something was before, it is gone when files are copied: an error then leaves the new volume without files.`,
+With --from files are laid out in the order of their names, each in one piece, directories first. All times of an entry become that of its last change, to the second, and none is later than SOURCE_DATE_EPOCH, so that a directory and its archive give the same bytes. Archives that are compressed or come from a pipe are unpacked into a temporary file. Where something was before, it is gone when files are copied: an error then leaves the new volume without files.
+
+--file-contexts takes the source of file_contexts(5), not what sefcontext_compile(8) makes of it. As with libselinux paths without special characters go before patterns, of others the last line counts, and files under <<none>>, or that no line matches, keep the label they have. A line that cannot be read is an error; so are references back and assertions in patterns, which Perl has and this program has not.`,
 		examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
 
   fatkit format -t fat32 -s 64G -L CARD card.img
