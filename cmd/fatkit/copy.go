@@ -73,6 +73,9 @@ func (a *app) copy(c *cli.Context) error {
 	case from < 0:
 		return usagef("none of these is in an image: a place in an image is written IMAGE::PATH")
 	}
+	if args[last] == "-" { // which mcopy(1) takes for standard output, and cp(1) for a file
+		return usagef("to standard output fatkit cat prints files, and copy --tar - writes an archive; a file of that name is ./-")
+	}
 	return r.out(c, args[:last], args[last])
 }
 

@@ -245,7 +245,7 @@ func (r *preallocRun) print(d *preallocDoc) {
 		case f.Allocated > 0: // F2FS gives a reservation its place when it is written
 			place = "reserved blocks, placed when written"
 		}
-		r.a.printf("%s: %d bytes in %s\n", printable(f.Path), f.Size, place)
+		r.a.printf("%s: %s in %s\n", printable(f.Path), plural(uint64(f.Size), "byte", "bytes"), place)
 		if !r.a.verbose {
 			continue
 		}
