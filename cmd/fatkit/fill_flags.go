@@ -51,7 +51,7 @@ func (a *app) readInFlags(c *cli.Context) (f inFlags, err error) {
 		}
 	}
 	if c.IsSet("file-contexts") {
-		f.contexts, err = source.ReadContexts(c.String("file-contexts"))
+		f.contexts, err = source.ReadContexts(c.Context, c.String("file-contexts"))
 	}
 	return f, err
 }

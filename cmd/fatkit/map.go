@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -171,7 +172,7 @@ func (m *mapRun) pictures(ctx context.Context) error {
 		return err
 	}
 	if m.svg != "" {
-		if err := m.write(m.svg, p.svg()); err != nil {
+		if err := m.write(ctx, m.svg, p.svg()); err != nil {
 			return err
 		}
 	}
@@ -180,14 +181,14 @@ func (m *mapRun) pictures(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return m.write(m.png, b)
+		return m.write(ctx, m.png, b)
 	}
 	return nil
 }
 
 // write puts a picture into the file name, in the place of one that is there. The
 // image is none of those, and what is no regular file is written to.
-func (m *mapRun) write(name string, b []byte) error {
+func (m *mapRun) write(ctx context.Context, name string, b []byte) error {
 	fi, err := os.Stat(name)
 	switch image, e := os.Stat(m.r.path); {
 	case err != nil:
@@ -196,7 +197,8 @@ func (m *mapRun) write(name string, b []byte) error {
 	case fi.IsDir():
 		return usagef("%s is a directory", name)
 	case !fi.Mode().IsRegular():
-		return os.WriteFile(name, b, 0o666)
+		_, err := dev.Await(ctx, func() (any, error) { return nil, os.WriteFile(name, b, 0o666) }, nil) // a pipe waits for who reads it
+		return err
 	default:
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return err
@@ -204,6 +206,9 @@ func (m *mapRun) write(name string, b []byte) error {
 	}
 	temp := name + tempSuffix
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return requestf("%s is there: a run was stopped before it was done, or another is at work; remove it if none is", temp)
+	}
 	if err != nil {
 		return err
 	}
