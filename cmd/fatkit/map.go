@@ -33,8 +33,8 @@ func (a *app) mapCommand() *cli.Command {
 		Description: "With PATH: the extents of each file, with offsets on the volume and on the disk, as filefrag prints them;\n" +
 			"of a directory those of all files in it. Without: a map of the volume, drawn in the terminal or as a picture.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "svg", Usage: "draw the map of the volume into `FILE`, as SVG", DefaultText: "none"},
-			&cli.StringFlag{Name: "png", Usage: "draw the map of the volume into `FILE`, as PNG", DefaultText: "none"},
+			&cli.StringFlag{Name: "svg", TakesFile: true, Usage: "draw the map of the volume into `FILE`, as SVG", DefaultText: "none"},
+			&cli.StringFlag{Name: "png", TakesFile: true, Usage: "draw the map of the volume into `FILE`, as PNG", DefaultText: "none"},
 			&cli.StringFlag{Name: "show", Usage: "tell the file `PATH` apart in the map of the volume", DefaultText: "none"},
 			&cli.IntFlag{Name: "rows", Value: 16, Usage: "draw `N` lines in the terminal"},
 			codepageFlag(),
@@ -53,6 +53,8 @@ func (a *app) mapImage(c *cli.Context) (err error) {
 	switch {
 	case len(paths) > 0 && (picture || m.show != ""):
 		return usagef("--svg, --png and --show are for the map of a volume, which is drawn without PATH")
+	case c.IsSet("show") && m.show == "":
+		return usagef("--show wants a path")
 	case m.rows < 1 || m.rows > mostRows:
 		return usagef("--rows wants a number from 1 to %d", mostRows)
 	case a.json && m.show != "" && !picture:
