@@ -305,3 +305,23 @@ func TestCutWithinLongName(t *testing.T) {
 		})
 	}
 }
+
+// Where a directory runs into the start of another, in a level below, the dot entries
+// of that are not taken for misplaced ones: they say whose the cluster is.
+func TestRunsIntoDirectory(t *testing.T) {
+	for _, kind := range strings.Fields(allKinds) {
+		t.Run(kind, func(t *testing.T) {
+			l := newLab(t, kind)
+			cs := l.cells("/MANY")
+			l.set(cs[0], l.cells("/SUB/DEEP")[0])
+			voltest.SameFiles(t, func() map[string]string {
+				fsckAll(t, l.m)
+				now, err := newReader(l.m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return now.files()
+			}(), l.known, nil)
+		})
+	}
+}
