@@ -7,6 +7,18 @@ import (
 	"unicode/utf8"
 )
 
+// MaxDepth is how many components the path of what is made may have, and how deep a walk
+// goes: as many as there can be in the 4096 bytes that Linux takes, path_resolution(7).
+const MaxDepth = 2048
+
+// TooDeep is an error that says that a path has more than MaxDepth components, or nil.
+func TooDeep(path string) error {
+	if n := strings.Count(path, "/"); n >= MaxDepth {
+		return fmt.Errorf("the path has %d components, and %d are the most", n+1, MaxDepth)
+	}
+	return nil
+}
+
 // SplitPath is the components of the path of a file as the command line has
 // it: with or without a leading slash, or mtools' "::". A path that cannot be
 // that of a file is ErrRequest.
@@ -23,6 +35,9 @@ func SplitPath(path string) ([]string, error) {
 	}
 	if len(parts) == 0 || strings.HasSuffix(path, "/") {
 		return nil, fmt.Errorf("%w: %q names a directory, not a file", ErrRequest, path)
+	}
+	if err := TooDeep(strings.Join(parts, "/")); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	return parts, nil
 }

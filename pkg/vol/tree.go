@@ -44,10 +44,6 @@ type Tree interface {
 	Fold(name string) string
 }
 
-// maxDepth is how deep a walk goes. Paths of more than 4096 bytes cannot be
-// used on Linux at all.
-const maxDepth = 2048
-
 // Resolve finds the node at path, which may begin with "/" or mtools' "::".
 func Resolve(t Tree, p string) (*Node, error) {
 	parts, err := pathParts(p)
@@ -149,8 +145,8 @@ func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
 	if before, twice := w.seen[n.ID]; twice && n.ID != 0 { // a directory without clusters holds nothing
 		return nil, fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, n.Path, before)
 	}
-	if depth > maxDepth {
-		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, n.Path, maxDepth)
+	if depth > MaxDepth {
+		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, n.Path, MaxDepth)
 	}
 	w.seen[n.ID] = n.Path
 	err = w.t.List(w.ctx, n, func(k *Node) error {

@@ -160,6 +160,7 @@ func (t *tarList) add(h *tar.Header, in *blockReader) error {
 	e := vol.Entry{Same: -1, Origin: h.Name}
 	var err error
 	if e.Path, err = cleanPath(h.Name); err != nil {
+		e.Origin = h.Name[:min(len(h.Name), 1<<12)] // enough to find it
 		return vol.EntryError(&e, "%w", err)
 	}
 	e.Path = vol.TailOf(e.Origin, e.Path)
