@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"sort"
 	"strings"
 	"time"
 
@@ -350,8 +351,12 @@ func (m *member) read(p []byte, off int64) error {
 	}
 	clear(p)
 	want := dev.Range{Off: off, Len: int64(len(p))}
-	for _, r := range *m.runs {
+	runs := *m.runs // there may be a million, so they are not all looked at for each piece
+	for _, r := range runs[sort.Search(len(runs), func(i int) bool { return runs[i].End() > off }):] {
 		part := want.Intersect(r.Range)
+		if r.Off >= want.End() {
+			break
+		}
 		if part.Empty() {
 			continue
 		}
