@@ -23,21 +23,27 @@ func TooDeep(path string) error {
 // it: with or without a leading slash, or mtools' "::". A path that cannot be
 // that of a file is ErrRequest.
 func SplitPath(path string) ([]string, error) {
+	parts, err := pathParts(path)
+	if err == nil && (len(parts) == 0 || strings.HasSuffix(path, "/")) {
+		return nil, Refusef("%q names a directory, not a file", path)
+	}
+	if deep := TooDeep(strings.Join(parts, "/")); err == nil && deep != nil {
+		return nil, Refusef("%v", deep)
+	}
+	return parts, err
+}
+
+// pathParts is SplitPath for a path that may be that of a directory.
+func pathParts(path string) ([]string, error) {
 	var parts []string
 	for _, p := range strings.Split(strings.TrimPrefix(path, "::"), "/") {
 		switch p {
 		case "", ".":
 		case "..":
-			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", ErrRequest, path)
+			return nil, Refusef("%q: \"..\" is not taken in paths", path)
 		default:
 			parts = append(parts, p)
 		}
-	}
-	if len(parts) == 0 || strings.HasSuffix(path, "/") {
-		return nil, fmt.Errorf("%w: %q names a directory, not a file", ErrRequest, path)
-	}
-	if err := TooDeep(strings.Join(parts, "/")); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	return parts, nil
 }
