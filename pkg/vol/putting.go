@@ -92,6 +92,9 @@ func (p *putting[D]) entry(i int) error {
 	if e.Path == "" {
 		return nil
 	}
+	if err := TooDeep(e.Path); err != nil {
+		return EntryError(e, "%w", err)
+	}
 	if e.Kind != KindDir && e.Kind != KindFile {
 		return EntryError(e, "%s has no place for a %s", p.names.Format, e.Kind)
 	}
