@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -99,7 +100,7 @@ func (c *checker) replay(ctx context.Context) error {
 	return r.each(r.apply)
 }
 
-// each calls fn with every node of the log.
+// each calls fn with every node of the log, and notes the one that it came to.
 func (r *replay) each(fn func(blk uint32, n nodeBlock) error) error {
 	blk := r.c.rec.first
 	for range r.c.rec.nodes {
@@ -107,10 +108,11 @@ func (r *replay) each(fn func(blk uint32, n nodeBlock) error) error {
 			return err
 		}
 		b, err := readBlock(r.c.d, r.c.g, blk)
-		if err != nil {
-			return err
+		if err == nil {
+			r.c.rec.badAt = blk
+			err = fn(blk, nodeBlock(b))
 		}
-		if err := fn(blk, nodeBlock(b)); err != nil {
+		if err != nil {
 			return err
 		}
 		blk = nodeBlock(b).next()
@@ -168,6 +170,9 @@ func (r *replay) apply(blk uint32, n nodeBlock) error {
 	if err != nil {
 		return err
 	}
+	if h.b.isDir() || n.isInode() && n.fileType() != h.b.fileType() {
+		return damagedf("the log of synced files has inode %d, which is no regular file", h.nid)
+	}
 	if n.isInode() {
 		r.takeInode(h, n)
 	}
@@ -179,7 +184,7 @@ func (r *replay) apply(blk uint32, n nodeBlock) error {
 	if err := r.takeData(h, n); err != nil {
 		return err
 	}
-	if f.done = f.last == blk; !f.done || h.b.isDir() {
+	if f.done = f.last == blk; !f.done {
 		return nil
 	}
 	// Nothing of it is to come, and there may be very many.
@@ -291,7 +296,7 @@ func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
 		return err
 	}
 	if x.b.isDir() {
-		return vol.ErrDamaged
+		return r.unlinkDir(dir, x)
 	}
 	if links := x.b.links(); links > 1 {
 		x.b.put32(inodeLinks, links-1)
@@ -302,6 +307,25 @@ func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
 	}
 	delete(r.c.m.handles, ino)
 	return r.c.freeInode(r.ctx, ino)
+}
+
+// unlinkDir is for a directory that was removed after the checkpoint. What it had
+// then may have been removed, too, or moved: of one that was not empty that is not
+// known, and so it is left without a name, for the check to find.
+func (r *replay) unlinkDir(dir, x *handle) error {
+	dir.b.put32(inodeLinks, dir.b.links()-1)
+	full := errors.New("it has entries")
+	t := &tree{l: &loaded{d: r.w.d, g: r.c.g}, w: r.w}
+	var bad error
+	err := t.entries(r.ctx, x, &bad, func(string, uint32) error { return full })
+	switch {
+	case errors.Is(err, full) || bad != nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	delete(r.c.m.handles, x.nid)
+	return r.c.freeInode(r.ctx, x.nid)
 }
 
 // takeData takes over what a node holds or leads to, [Linux] behaviour

@@ -3,6 +3,7 @@ package lfs
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"testing"
 
@@ -171,5 +172,63 @@ func TestReplayHash(t *testing.T) {
 	h, err := w.open("secret", l.nid)
 	if err != nil || h.b.u32(inodeName+len(name)) != hash {
 		t.Errorf("the hash behind its name is gone: %v", err)
+	}
+}
+
+// TestReplayDamaged: a log that cannot be carried out, which shows only when it is
+// tried, is damaged, and can be given up; it is not an error of the check.
+func TestReplayDamaged(t *testing.T) {
+	for name, do := range map[string]func(l *lab){
+		"in use": func(l *lab) { l.sync(l.at["plain"].pages[0], 1) },
+		"place": func(l *lab) {
+			x := l.at["direct"]
+			l.syncNodes(syncedNode{nid: x.nodes[1].nid, ino: x.ino, place: 0x1FFFFFF0, fill: func(nodeBlock) {}})
+		},
+		"directory": func(l *lab) {
+			l.syncNodes(syncedNode{nid: l.nid, ino: l.at["dir"].ino, place: 1, fill: func(n nodeBlock) { n.put32(0, l.next[warmData]+100) }})
+		},
+		"type": func(l *lab) {
+			x := l.at["short link"]
+			l.syncNodes(syncedNode{nid: x.ino, ino: x.ino, fill: func(n nodeBlock) { copy(n, l.at["inline"].node) }})
+		},
+	} {
+		l := newLab(t, "")
+		before := holdings(t, l.d)
+		do(l)
+		if got := slugs(l.check()); !slices.Equal(got, []string{"replay", "replay-address"}) {
+			t.Errorf("%s: found %q", name, got)
+		}
+		txn := dev.Begin(l.d)
+		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
+		if err != nil || res.Left(vol.SevWarning) || !maps.Equal(holdings(t, txn), before) {
+			t.Errorf("%s: found %q, %v", name, found(res), err)
+		}
+		txn.Rollback()
+	}
+}
+
+// TestReplayOverDirectory: a file that was made where a directory had been takes its
+// name. One that was empty at the checkpoint goes; of another nothing is lost.
+func TestReplayOverDirectory(t *testing.T) {
+	for name, want := range map[string][]string{"none": {"replay"}, "dir": {"inode-unreachable", "replay"}} {
+		m := newBuilder(t, 64<<20, vol.FormatOptions{})
+		l := fill(m)
+		m.dir(m.root, "none")
+		l.finish()
+		free := l.next[warmData] + 100
+		l.write(free, noise(int(l.g.BlockSize)))
+		l.syncNodes(l.newcomer(l.root, name, l.nid, 1, free))
+		txn := dev.Begin(l.d)
+		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
+		if err != nil || !slices.Equal(slugs(res), want) || res.Left(vol.SevWarning) {
+			t.Fatalf("%s: found %q, %v", name, found(res), err)
+		}
+		if got := treeContents(t, txn, name); !bytes.Equal(got, l.read(free)) {
+			t.Errorf("%s holds other bytes", name)
+		}
+		if name == "dir" {
+			contentsOf(t, txn, textf("lost+found/#%d/inner", l.at["dir"].ino))
+		}
+		txn.Rollback()
 	}
 }
