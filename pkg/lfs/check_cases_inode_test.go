@@ -47,6 +47,7 @@ func inodeDamages() []damage {
 		}},
 		edit("inode-casefold", "dir", "", func(n nodeBlock) { n.put32(inodeFlags, flagCasefold) }),
 		edit("inode-compression", "plain", "", func(n nodeBlock) { n.put32(inodeFlags, flagCompressed) }),
+		with("all", "inode-compress", "compressed", "", func(_ *lab, n nodeBlock) { n[inodeLogCluster] = 1 }),
 		with("all", "inode-saved", "compressed", "", func(_ *lab, n nodeBlock) { n.put64(inodeComprBlocks, 7) }),
 		edit("inode-flags", "plain", "", func(n nodeBlock) { n.put32(inodeFlags, 1<<20|flagNoDump) }),
 		{slug: "inline-tail", lost: 1, do: func(l *lab) vol.Location { // the lab compares all of what is in the inode

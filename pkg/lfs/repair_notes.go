@@ -102,6 +102,8 @@ func (c *checker) inodeNoteFix(n *note) vol.Fix {
 		return shape(c.mendInline)
 	case "inline-exist":
 		return shape(func(b nodeBlock) { b[inodeInline] |= inlineExist })
+	case "inode-compress":
+		return c.compressFix(n.inode)
 	case "inode-casefold":
 		return shape(func(b nodeBlock) { b.put32(inodeFlags, b.flags()&^flagCasefold) })
 	case "inode-compression":

@@ -114,6 +114,12 @@ func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 	if c := w.g.clusterLog(b); c > 0 {
 		f.cluster, f.savedSays = c, b.u64(inodeComprBlocks)
 	}
+	if !w.g.compressionOK(b) {
+		h.at(i, x, "inode-compress", nil, nil, "clusters of 2^%d blocks, algorithm %d", b.logCluster(), b[inodeComprAlgo])
+		if f.cluster == 0 && x.fileType() == modeFile {
+			f.cluster = unknownCluster
+		}
+	}
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {
 		if words := int(b.xattrWords()); words == 0 || words > maxXattrWords(b) {
 			h.at(i, x, "inode-inline-xattr", words, nil, "words; it can be 1 to %d", maxXattrWords(b))
