@@ -99,7 +99,7 @@ func packProblems() []vol.Problem {
 		row("F2FS-0216", "orphan-invalid", vol.SevError, "orphan list names an inode that is not valid", "The next mount fails on it.", repair(fixRemove, "take it off the list", vol.LossNone)),
 		row("F2FS-0217", "orphan-linked", vol.SevError, "orphan list names a file that has a name", "The next mount would delete the file.", repair(fixRemove, "take it off the list", vol.LossNone)),
 		row("F2FS-0218", "cp-user-blocks", vol.SevError, "number of blocks for users is not valid", "It must be at least the number of blocks in use, and leave the reserve. The kernel refuses the mount.", set),
-		row("F2FS-0219", "cp-reserve", vol.SevError, "reserved or over-provisioned segments are zero", "Without a reserve no garbage can be collected. The kernel refuses the mount.", set),
+		row("F2FS-0219", "cp-reserve", vol.SevError, "reserved or over-provisioned segments are not valid", "Without a reserve no garbage can be collected, and it cannot be all there is. The kernel refuses the mount.", set),
 		row("F2FS-0220", "cp-totals", vol.SevWarning, "totals of the checkpoint are wrong", "They are counted anew.", set),
 		row("F2FS-0221", "cp-free-segments", vol.SevWarning, "number of free segments is wrong", "It is counted anew.", set),
 		row("F2FS-0222", "cp-next-nid", vol.SevWarning, "hint for the next node number is wrong", "It must be a number that a file can have.", set),
