@@ -97,7 +97,7 @@ func (c *checker) inodeNoteFix(n *note) vol.Fix {
 	case "inode-extra":
 		return shape(c.g.mendExtra)
 	case "inode-inline-xattr":
-		return shape(func(b nodeBlock) { b.put16(inodeXattrWords, defaultXattrWords) })
+		return shape(func(b nodeBlock) { b.put16(inodeXattrWords, uint16(c.g.xattrWords(b))) })
 	case "inode-inline":
 		return shape(c.mendInline)
 	case "inline-exist":

@@ -120,10 +120,8 @@ func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 			f.cluster = unknownCluster
 		}
 	}
-	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {
-		if words := int(b.xattrWords()); words == 0 || words > maxXattrWords(b) {
-			h.at(i, x, "inode-inline-xattr", words, nil, "words; it can be 1 to %d", maxXattrWords(b))
-		}
+	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && w.g.xattrWords(b) != int(b.xattrWords()) {
+		h.at(i, x, "inode-inline-xattr", int(b.xattrWords()), nil, "words; it can be 1 to %d", maxXattrWords(b))
 	}
 }
 
@@ -149,14 +147,18 @@ func (g *Geometry) extraWords(b nodeBlock) int {
 	return n / 4
 }
 
-// xattrWords is how many words at the end of an inode are for attributes; the
-// usual number where what the inode says cannot be believed. [Linux] behaviour:
-// with the feature they are kept free even where there is no such attribute.
+// xattrWords is how many words at the end of an inode are for attributes. Where
+// what the inode says cannot be believed it is the usual number, or none where it
+// has no attributes there: [Linux] behaviour f2fs_new_inode(). With the feature what
+// it says counts even where there is no attribute.
 func (g *Geometry) xattrWords(b nodeBlock) int {
 	if g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) {
 		n := int(b.xattrWords())
-		if n > maxXattrWords(b) || n == 0 && b.inline()&inlineXattr != 0 {
+		switch inline := b.inline()&inlineXattr != 0; {
+		case inline && (n == 0 || n > maxXattrWords(b)):
 			return defaultXattrWords
+		case n > maxXattrWords(b):
+			return 0
 		}
 		return n
 	}
