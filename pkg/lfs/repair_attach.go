@@ -33,8 +33,11 @@ type lostNode struct {
 // or what is left of the file goes to lost+found.
 func (c *checker) lostNodeFix(n *note) (vol.Fix, []string) {
 	free := c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error { return c.setNAT(ctx, n.from, 0, nullAddr) })
-	b, ok := c.soundNode(n.from)
-	if !ok {
+	b, ok, err := c.soundNode(n.from)
+	switch {
+	case err != nil:
+		return nil, nil // it may be one that can be had again
+	case !ok:
 		return free, []string{fixFree}
 	}
 	if i, ok := c.walk.inodeOf(b.ino()); ok {
@@ -64,18 +67,18 @@ func chosen(keep, free vol.Fix) vol.Fix {
 
 // soundNode reads a node that nothing leads to. ok tells whether it is the one
 // that NAT says, and valid to SIT.
-func (c *checker) soundNode(nid uint32) (b nodeBlock, ok bool) {
+func (c *checker) soundNode(nid uint32) (b nodeBlock, ok bool, err error) {
 	i := c.walk.index.find(nid)
 	if i < 0 {
-		return nil, false
+		return nil, false, c.walk.ctx.Err()
 	}
 	x := &c.walk.index.nodes[i]
 	if x.nid == x.ino || !c.g.ValidMain(x.addr) || !c.sit.valid.Used(x.addr-c.g.Main) || c.walk.claimed.Used(x.addr-c.g.Main) {
-		return nil, false
+		return nil, false, c.walk.ctx.Err()
 	}
 	block, err := readBlock(c.d, c.g, x.addr)
 	b = block
-	return b, err == nil && b.nid() == x.nid && b.ino() == x.ino
+	return b, err == nil && b.nid() == x.nid && b.ino() == x.ino, err
 }
 
 // attachFix has an inode, or the node on the way, lead to a node again, if there
@@ -188,7 +191,7 @@ func (c *checker) lostFile(ino uint32) *lostFile {
 			if x.role != roleNone || x.ino < firstNid || x.ino >= c.g.NIDs() || c.walk.index.find(x.ino) >= 0 {
 				continue
 			}
-			if b, ok := c.soundNode(x.nid); ok && b.place() != xattrPlace {
+			if b, ok, err := c.soundNode(x.nid); err == nil && ok && b.place() != xattrPlace {
 				c.takeLost(b)
 			}
 		}
