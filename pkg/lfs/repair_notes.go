@@ -119,7 +119,7 @@ func (g *Geometry) mendExtra(b nodeBlock) {
 		b[inodeInline] &^= inlineExtra
 		return
 	}
-	b.put16(inodeExtraLen, uint16(extraLen(g.Features)))
+	b.put16(inodeExtraLen, uint16(4*g.extraWords(b)))
 }
 
 // mendInline clears the flags of what is kept in the inode that do not fit its

@@ -106,9 +106,8 @@ func (h *harvest) checkInode(i int32, f *body, b nodeBlock) {
 // inode lies behind them.
 func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 	w, x := h.w, &h.inodes[i]
-	n := b.extraLen()
-	if b.hasExtra() && (!w.g.Has(featExtraAttr) || n%4 != 0 || n < 4 || n > maxExtraLen) {
-		h.at(i, x, "inode-extra", n, nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
+	if b.hasExtra() && (!w.g.Has(featExtraAttr) || !b.extraOK()) {
+		h.at(i, x, "inode-extra", b.extraLen(), nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
 		return
 	}
 	if c := w.g.clusterLog(b); c > 0 {
@@ -131,20 +130,6 @@ func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 func maxXattrWords(b nodeBlock) int {
 	const smallest = 40 // bytes
 	return b.words() - maxExtraLen/4 - inlineReserved - smallest/4
-}
-
-// extraWords is how many words the extra attributes take: none where the volume
-// has no such, and where their length cannot be believed as many as its features
-// need.
-func (g *Geometry) extraWords(b nodeBlock) int {
-	n := b.extraLen()
-	switch {
-	case !b.hasExtra() || !g.Has(featExtraAttr):
-		return 0
-	case n%4 != 0 || n < 4 || n > maxExtraLen:
-		return extraLen(g.Features) / 4
-	}
-	return n / 4
 }
 
 // xattrWords is how many words at the end of an inode are for attributes. Where
