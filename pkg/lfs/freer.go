@@ -100,7 +100,7 @@ func (f *freer) node(nid uint32, depth int) error {
 	if nid == 0 {
 		return nil
 	}
-	b, err := f.w.node(nid, f.ino)
+	b, err := f.w.part(nid, f.ino)
 	if err != nil {
 		return err
 	}

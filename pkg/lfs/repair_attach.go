@@ -92,7 +92,7 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 	if err != nil {
 		return nil
 	}
-	n := nodeBlock(block)
+	n, addr := nodeBlock(block), c.walk.index.nodes[x.node].addr
 	if b.place() == xattrPlace {
 		if n.xattrNid() != 0 {
 			return nil
@@ -104,15 +104,17 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 		return nil
 	}
 	for k, st := range way[:depth] {
-		off := nodeOffset(n) + 4*st.word
+		off := 4 * st.word
+		if k == 0 {
+			off += inodeAddrs
+		}
 		next := n.u32(off)
 		switch {
 		case k == depth-1 && next != 0:
 			return nil
 		case k == depth-1:
-			at := c.walk.index.nodes[c.walk.index.find(n.nid())].addr
 			return c.fix(gradeShape, func(context.Context, vol.Repair) error {
-				return c.editNode(at, func(n nodeBlock) { n.put32(off, b.nid()) })
+				return c.editNode(addr, func(n nodeBlock) { n.put32(off, b.nid()) })
 			})
 		case next == 0: // the nodes on the way are made
 			return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error { return c.attachTo(ctx, x.nid, b) })
@@ -121,7 +123,8 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 		if at < 0 || c.walk.index.nodes[at].role == roleNone || !c.g.ValidMain(c.walk.index.nodes[at].addr) {
 			return nil
 		}
-		if block, err = readBlock(c.d, c.g, c.walk.index.nodes[at].addr); err != nil {
+		addr = c.walk.index.nodes[at].addr
+		if block, err = readBlock(c.d, c.g, addr); err != nil {
 			return nil
 		}
 		n = block
@@ -167,7 +170,7 @@ func (h *handle) attach(nid, place uint32) error {
 		}
 		child, err := nodeBlock(nil), error(nil)
 		if next != 0 {
-			child, err = h.w.node(next, h.nid)
+			child, err = h.w.part(next, h.nid)
 		} else if err = h.w.room(h.path, uint64(depth)); err == nil {
 			if child, err = h.newNode(n, st, false); err == nil {
 				err = h.w.putNode(child)

@@ -130,7 +130,10 @@ func (c *checker) ownerOf(n *node) (stray, bool, error) {
 		return stray{}, false, err
 	}
 	x := nodeBlock(b)
-	return stray{addr: n.addr, ino: x.ino()}, x.nid() == n.nid && x.ino() >= rootIno && x.ino() < c.g.NIDs(), nil
+	if x.nid() != n.nid || x.ino() < rootIno || x.ino() >= c.g.NIDs() {
+		return stray{}, false, nil
+	}
+	return stray{addr: n.addr, ino: x.ino()}, true, nil
 }
 
 // natFix sets an entry of NAT; 0, 0 removes it.
@@ -369,7 +372,7 @@ func (r *replay) takeXattrs(h *handle, n nodeBlock) error {
 	var x nodeBlock
 	var err error
 	if nid := h.b.xattrNid(); nid != 0 {
-		x, err = r.w.node(nid, h.nid)
+		x, err = r.w.part(nid, h.nid)
 	} else if x, err = r.w.newNode(h.nid, xattrPlace, false); err == nil {
 		h.addBlocks(1)
 		h.b.put32(inodeXattrNid, x.nid())
