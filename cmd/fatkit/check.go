@@ -103,9 +103,6 @@ func (a *app) check(c *cli.Context) error {
 		doc *checkDoc
 		err error
 	}
-	if o.writes() {
-		outliveReader()
-	}
 	eachImage(c.Context, a, imageJobs{images, cap(o.slots), o.writes()}, func(a *app, image string) outcome {
 		doc, err := a.checkImage(c.Context, image, o)
 		return outcome{doc, err}
@@ -135,9 +132,7 @@ func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
 	if o.failOn, err = readSeverity(c); err != nil {
 		return nil, err
 	}
-	if o.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
+	o.undo = readUndoFlags(c)
 	if o.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type zeroDoc struct {
 }
 
 type zeroedFileDoc struct {
-	Path   string `json:"path"`
+	pathDoc
 	Offset int64  `json:"offset"`
 	Length int64  `json:"length"`
 	Blocks uint64 `json:"blocks"`
@@ -91,9 +91,7 @@ func (a *app) zeroOptions(c *cli.Context) (*zeroRun, error) {
 	r := &zeroRun{a: a, image: c.Args().First(), free: c.Bool("free"), slack: c.Bool("slack"), punch: c.Bool("punch"),
 		write: c.Bool("write"), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
 	var err error
-	if r.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
+	r.undo = readUndoFlags(c)
 	if r.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}
@@ -160,7 +158,7 @@ func (r *zeroRun) runFiles(ctx context.Context) error {
 		}
 		doc.Type = s.vol.Info().Type
 		for _, f := range res.Files {
-			doc.Files = append(doc.Files, zeroedFileDoc(f))
+			doc.Files = append(doc.Files, zeroedFileDoc{newPath(f.Path), f.Offset, f.Length, f.Blocks, f.Runs})
 		}
 		return nil
 	})

@@ -8,9 +8,10 @@ import (
 )
 
 // InspectUndo says what log j has for the image d: it reads and checks all of
-// the log, and writes nothing. The error is about reading: a log that must be
-// refused is no error but a state.
-func InspectUndo(j Journal, d Device) (UndoInfo, error) {
+// the log, and writes nothing. The error is about reading, or ctx's: a log that must
+// be refused is no error but a state. With an error the state is UndoNone, unless d is
+// surely what the log is of, and parts of it cannot be read.
+func InspectUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 	lf, err := j.Open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return UndoInfo{State: UndoNone}, nil
@@ -20,7 +21,7 @@ func InspectUndo(j Journal, d Device) (UndoInfo, error) {
 	}
 	defer lf.Close()
 	u := undoReader{lf: lf, name: j.Name()}
-	err = u.verify(context.Background(), d)
+	err = u.verify(ctx, d)
 	return u.info, err
 }
 
@@ -29,8 +30,10 @@ func InspectUndo(j Journal, d Device) (UndoInfo, error) {
 // ErrUndoStale, and fs.ErrNotExist says that there is none. An incomplete log
 // is removed, for there is nothing to restore.
 //
-// The log is removed when the restored image is durable, so ApplyUndo can be
-// interrupted, by ctx, an error or a power cut, and be called again.
+// The end of ctx keeps it from beginning to write, and does not stop it any more then:
+// half restored an image is of no use, and to put it back again takes as long. The log
+// is removed when the restored image is durable, so what an error or a power cut
+// interrupts can be called again.
 func ApplyUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 	return applyUndo(ctx, j, d, false)
 }
@@ -72,6 +75,9 @@ func (u *undoReader) apply(ctx context.Context, j Journal, d Device, force bool)
 	if d.Limits().ReadOnly {
 		return &Error{Op: "undo", Err: ErrReadOnly}
 	}
+	if err := cancelled(ctx, "undo"); err != nil {
+		return err
+	}
 	if !u.info.Cut {
 		// From the first write on the image is neither old nor new, so the
 		// log must stop saying that it is new.
@@ -79,7 +85,7 @@ func (u *undoReader) apply(ctx context.Context, j Journal, d Device, force bool)
 			return err
 		}
 	}
-	if err := u.restore(ctx, d); err != nil {
+	if err := u.restore(context.WithoutCancel(ctx), d); err != nil {
 		return err
 	}
 	return disarm(j, u.lf)

@@ -3,6 +3,7 @@ package source
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func openArchive(ctx context.Context, name string, r io.Reader, o *Options) (arc
 	if name == "-" {
 		return unpacked(ctx, "standard input", r, o.most())
 	}
-	f, err := os.Open(name)
+	f, err := dev.Await(ctx, func() (*os.File, error) { return os.Open(name) }, func(f *os.File) { _ = f.Close() })
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +80,16 @@ func openArchive(ctx context.Context, name string, r io.Reader, o *Options) (arc
 
 // unpacked reads r, compressed or not, into a file without a name.
 func unpacked(ctx context.Context, name string, r io.Reader, most int64) (archive, error) {
-	b := bufio.NewReaderSize(r, 1<<20)
+	b := bufio.NewReaderSize(dev.Interruptible(ctx, r), 1<<20)
 	head, _ := b.Peek(6) // what is wrong is met again when it is read
 	in := io.NopCloser(b)
 	kind := packed.Kind(head)
 	if kind != "" {
 		var err error
 		if in, err = packed.NewReader(kind, b); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
 			return nil, fmt.Errorf("%w: %s: the %s stream is damaged: %w", vol.ErrRequest, name, kind, err)
 		}
 	}
@@ -136,6 +140,9 @@ func (t *tarList) read() error {
 			if len(t.es) == 0 && t.size < 2*tarBlock {
 				return fmt.Errorf("%w: this is no tar archive: it has %d bytes", vol.ErrRequest, t.size)
 			}
+			if err := t.empty(); err != nil {
+				return err
+			}
 			if len(in.blocks) == 0 {
 				return vol.Refusef("the tar archive is truncated: it ends at byte %d without a block of zeros, which is the mark of its end", t.size)
 			}
@@ -147,6 +154,20 @@ func (t *tarList) read() error {
 			return err
 		}
 	}
+}
+
+// empty looks whether an archive without entries is one: the zeros of its end begin many
+// a disk image, too. Whoever fills a volume with that wants to hear of it.
+func (t *tarList) empty() error {
+	head := make([]byte, min(t.size, 64<<10))
+	if _, err := t.a.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	zeros := len(head) - len(bytes.TrimLeft(head, "\x00"))
+	if len(t.es) == 0 && zeros >= tarBlock && zeros < len(head) {
+		return fmt.Errorf("%w: this is no tar archive: it begins with zeros, and at byte %d is something else", vol.ErrRequest, zeros)
+	}
+	return nil
 }
 
 // add lists one entry.
@@ -201,7 +222,7 @@ func (t *tarList) fill(e *vol.Entry, h *tar.Header, in *blockReader, at *stored)
 			at.off, at.runs = off, &runs
 			e.Data = dataOf(runs)
 		}
-		if end := at.end(h.Size); end > t.size {
+		if end := at.end(h.Size); end < at.off || end > t.size { // below: beyond 2^63
 			return vol.EntryError(e, "the archive is truncated: the file ends at byte %d of %d", end, t.size)
 		}
 	case tar.TypeDir:
