@@ -14,6 +14,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // edited changes the set of a file, or anything else in its directory, and
@@ -481,7 +482,7 @@ func TestEntrySetOfPeers(t *testing.T) {
 	if !bytes.Equal(s, f.set) || s.name() != decodeUnits(name) || s.slots() != 4 || s.flaw(v.upcase) != "" || s.unknown() != 0 {
 		t.Errorf("\n%x\n%x", s, f.set)
 	}
-	if out := peer(t, "dump.exfat", saved(t, m)); !strings.Contains(out, "Free Clusters") && !strings.Contains(out, "Free clusters") {
+	if out := peer(t, "dump.exfat", voltest.Saved(t, m)); !strings.Contains(out, "Free Clusters") && !strings.Contains(out, "Free clusters") {
 		t.Logf("%s", out)
 	}
 }
