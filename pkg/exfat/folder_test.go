@@ -39,7 +39,7 @@ func (ds *folders) find(path string) (file, error) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, p := range parts[:len(parts)-1] {
 		var err error
-		if dir, err = ds.enter(dir, p, path, false); err != nil {
+		if dir, err = ds.Enter(dir, p, path, false); err != nil {
 			return file{}, err
 		}
 	}
@@ -197,7 +197,7 @@ func TestFolderGarbageBehindTheEnd(t *testing.T) {
 		_, v = begun(t, m)
 		ds, err := v.openFolders()
 		must(t, err)
-		dir, err := ds.enter(ds.root, "d", "d", false)
+		dir, err := ds.Enter(ds.root, "d", "d", false)
 		must(t, err)
 		if dir.slots.End() != 3*(1+fill) || dir.odd != "" {
 			t.Errorf("%d entries added: %d slots, %q", fill, dir.slots.End(), dir.odd)
