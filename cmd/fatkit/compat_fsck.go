@@ -52,7 +52,7 @@ func runFsck(ctx context.Context, r *toolRun, report toolReporter) error {
 		o.orphans = "rescue"
 	}
 	if err := r.bare(ctx, image); err != nil {
-		return about(image, err)
+		return about(image, notChecked(err))
 	}
 	r.a.drivers = []*vol.Driver{r.driver()} // of other types the tool knows nothing
 	doc, err := r.a.checkImage(ctx, image, o)

@@ -210,7 +210,7 @@ func (r *formatRun) fillIn(f dev.Device, at dev.Range, commit func(*dev.Txn) err
 	if err != nil {
 		return err
 	}
-	v, err := r.drv.Open(r.ctx, d, vol.OpenOptions{Raw: raw, Now: r.opts.Time, ReadOptions: r.fill.in.read})
+	v, err := r.drv.Open(r.ctx, d, vol.OpenOptions{Raw: raw, New: true, Now: r.opts.Time, ReadOptions: r.fill.in.read})
 	if err != nil {
 		return err
 	}

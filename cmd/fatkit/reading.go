@@ -54,8 +54,8 @@ func (a *app) openFirst(c *cli.Context) (*reading, error) {
 }
 
 func (a *app) readTree(ctx context.Context, im *image, o vol.ReadOptions) (*reading, error) {
-	if j, err := a.journal(im, ""); err == nil {
-		a.reportUndo(im, j)
+	if j, err := a.journal(ctx, im, ""); err == nil {
+		a.reportUndo(ctx, im, j)
 	}
 	r, err := a.only(im)
 	if err != nil {

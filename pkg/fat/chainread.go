@@ -9,6 +9,7 @@ import (
 // it where it ends before, and what the FAT says of the last of them. What is no
 // sound cluster is vol.ErrDamaged of path.
 func (t *table) follow(path string, start uint32, n int64) (es []space.Extent, last uint32, err error) {
+	var loop space.LoopFinder // n may be more than the volume has
 	for c := start; n > 0 && !isEOC(last); n-- {
 		if !t.g.Valid(c) {
 			return nil, 0, vol.DamagedAt(path, "its chain leads to cluster %d of %d", c, t.g.Last())
@@ -18,6 +19,9 @@ func (t *table) follow(path string, start uint32, n int64) (es []space.Extent, l
 		}
 		if last == entryFree || last == entryBad {
 			return nil, 0, vol.DamagedAt(path, "its cluster %d is marked as free or bad", c)
+		}
+		if loop.Met(c) {
+			return nil, 0, vol.DamagedAt(path, "its chain comes back to cluster %d", c)
 		}
 		es = space.Append(es, space.Extent{Start: c, Len: 1})
 		c = last

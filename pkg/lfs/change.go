@@ -10,12 +10,12 @@ import (
 
 // volume is an open F2FS volume.
 type volume struct {
-	d     dev.Device
-	raw   dev.Device // below the transaction, or nil
-	force bool
-	now   int64
-	l     *loaded // what the next change builds on; nil: to be read again
-	info  vol.Info
+	d      dev.Device
+	raw    dev.Device // below the transaction, or nil
+	opened loadOptions
+	now    int64
+	l      *loaded // what the next change builds on; nil: to be read again
+	info   vol.Info
 	// Segments of which changes that are staged gave blocks back: until they are
 	// committed, what is there counts. Nil: none.
 	stale *space.Map
@@ -33,13 +33,22 @@ type batch struct {
 	files map[uint32]string
 }
 
-// begin starts a change.
+// begin starts a change that is not the one which fills a new volume.
 func (v *volume) begin(ctx context.Context) (*batch, error) {
+	c, err := v.start(ctx)
+	if err == nil && c.w.g.ReadOnly() {
+		return nil, errReadOnly()
+	}
+	return c, err
+}
+
+// start starts a change.
+func (v *volume) start(ctx context.Context) (*batch, error) {
 	l := v.l
 	v.l = nil
 	if l == nil {
 		var err error
-		if l, err = load(ctx, v.d, v.force); err != nil {
+		if l, err = load(ctx, v.d, v.opened); err != nil {
 			return nil, err
 		}
 		l.avoid = v.stale
@@ -88,10 +97,12 @@ func (v *volume) leave(t *ledger) {
 // this package, and must not reach the disk.
 func (c *batch) verify() error {
 	l := &loaded{d: c.v.d}
-	if err := l.loadSuper(true); err != nil {
+	o := loadOptions{force: true, fresh: true}
+	if err := l.loadSuper(o); err != nil {
 		return err
 	}
-	if err := l.loadPack(c.ctx, true); err != nil {
+	o.fresh = false // not any more
+	if err := l.loadPack(c.ctx, o); err != nil {
 		return err
 	}
 	if got, want := l.s.cp.version(), c.w.s.cp.version()+1; got != want {

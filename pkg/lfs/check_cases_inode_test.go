@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -55,6 +56,10 @@ func inodeDamages() []damage {
 			return x.in()
 		}},
 		edit("inode-name", "plain", "", func(n nodeBlock) { n[inodeName] = 'x' }),
+		edit("inode-name", "socket", "", renamed),
+		edit("inode-name", "plain", "", func(n nodeBlock) { renamed(n); n[inodeName+1] = 0 }),
+		edit("inode-name", "plain", "", func(n nodeBlock) { renamed(n); n.put32(inodeNameLen, 0) }),
+		edit("inode-name", "plain", "inode-parent-file", func(n nodeBlock) { renamed(n); n.put32(inodeParent, 9999) }),
 		edit("inode-name-length", "plain", "", func(n nodeBlock) { n.put32(inodeNameLen, 300) }),
 		edit("inode-parent", "dir", "", func(n nodeBlock) { n.put32(inodeParent, 9999) }),
 		edit("inode-parent-file", "plain", "", func(n nodeBlock) { n.put32(inodeParent, 9999) }),
@@ -68,6 +73,13 @@ func inodeDamages() []damage {
 		}},
 		edit("symlink-empty", "short link", "", func(n nodeBlock) { n.put64(inodeSize, 0) }),
 	}, inodeTreeDamages()...)
+}
+
+// renamed gives an inode another name of its own, and the times of one whose
+// entry got another name since.
+func renamed(n nodeBlock) {
+	n[inodeName] = 'x'
+	n.putTime(inodeCtime, inodeCtimeNsec, time.Unix(1_600_000_000, 4_000_000))
 }
 
 // inodeTreeDamages are those that show only beside others.

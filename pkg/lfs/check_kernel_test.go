@@ -46,6 +46,9 @@ for d; do
 	printf a >b1; printf b >b2; mv b1 b2; mv -T x y; mv -T p/z q/w
 	mv middling d1/middling; mv d1/middling d2/MIDDLING; mv d2 d1/d2; mv empty d1/d2/renamed
 	ln d1/d2/MIDDLING l1; mv l1 d1/l1; rm d1/d2/MIDDLING
+	mkdir old; ln d1/l1 old/last; rm old/last; sync d1/l1 # syncing has Linux note the parent and not the name
+	echo new >old/new; echo before >old/over; mv old/new old/over; sync old/over
+	echo new >old/plain; mv old/plain d1/plain; sync d1/plain
 	fallocate -l 1M reserved; : >kept; fallocate -n -l 1M kept; printf abc >was-inline; fallocate -l 100 was-inline
 	random punched 64; cp punched zeroed; cp punched collapsed; cp punched inserted; cp punched cut
 	fallocate -p -o 10000 -l 60000 punched

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/dev/devtest"
@@ -61,6 +62,10 @@ func fill(m *builder) *lab {
 		n[inodeAdvise] = adviseLostParent
 		n[inodeName] = 'x'
 		n.put32(inodeParent, 1)
+	}})
+	add("renamed and synced", file{change: func(n nodeBlock) { // Linux has its parent right again, and the old name
+		n.putName([]byte("old name"))
+		n.putTime(inodeCtime, inodeCtimeNsec, time.Unix(1_600_000_000, 4_000_000))
 	}})
 	add("extent", file{pages: []uint32{0, 1, 2}, change: func(n nodeBlock) {
 		n.put32(inodeExtent+4, m.next[warmData])

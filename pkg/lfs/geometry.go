@@ -43,6 +43,21 @@ func (g *Geometry) Has(feature uint32) bool { return g.Features&feature != 0 }
 // made: it has no SSA, two logs, and no reserve.
 func (g *Geometry) ReadOnly() bool { return g.Has(featReadOnly) }
 
+// newInodes is how many inodes a new volume has: those of the root directory,
+// of quotas and of lost+found.
+func (g *Geometry) newInodes() (n uint32) {
+	n = 1
+	for _, ino := range g.QuotaInos {
+		if ino != 0 {
+			n++
+		}
+	}
+	if g.Has(featLostFound) {
+		n++
+	}
+	return n
+}
+
 // per gives what a block has room for.
 func (g *Geometry) per() blockSize { return blockSize(g.BlockSize) }
 

@@ -20,15 +20,20 @@ type loaded struct {
 	avoid *space.Map
 }
 
+// loadOptions are what load takes beside what everybody may build upon.
+type loadOptions struct {
+	force bool // a volume that asks for a check and is not known to be damaged
+	fresh bool // one with the feature ro, while there is nothing on it
+}
+
 // load reads what a mount reads, and refuses what must not be built upon, see
-// refuse.go. With force a volume is taken that asks for a check and is not known
-// to be damaged.
-func load(ctx context.Context, d dev.Device, force bool) (*loaded, error) {
+// refuse.go.
+func load(ctx context.Context, d dev.Device, o loadOptions) (*loaded, error) {
 	l := &loaded{d: d}
-	if err := l.loadSuper(force); err != nil {
+	if err := l.loadSuper(o); err != nil {
 		return nil, err
 	}
-	if err := l.loadPack(ctx, force); err != nil {
+	if err := l.loadPack(ctx, o); err != nil {
 		return nil, err
 	}
 	sit, err := l.s.loadSIT(ctx, d)
@@ -40,11 +45,11 @@ func load(ctx context.Context, d dev.Device, force bool) (*loaded, error) {
 }
 
 // loadSuper reads the superblocks. Either of them will do, as for a mount.
-func (l *loaded) loadSuper(force bool) error {
+func (l *loaded) loadSuper(o loadOptions) error {
 	if err := l.eitherSuper(); err != nil {
 		return err
 	}
-	return l.refuseSuper(force)
+	return l.refuseSuper(o)
 }
 
 func (l *loaded) eitherSuper() error {
@@ -64,7 +69,7 @@ func (l *loaded) eitherSuper() error {
 }
 
 // loadPack reads the checkpoint pack that counts.
-func (l *loaded) loadPack(ctx context.Context, force bool) error {
+func (l *loaded) loadPack(ctx context.Context, o loadOptions) error {
 	packs, err := readPacks(l.d, l.g)
 	// A mount goes on with the older pack where the newer one cannot be read. A
 	// change must not: what it builds on would depend on a read.
@@ -83,7 +88,7 @@ func (l *loaded) loadPack(ctx context.Context, force bool) error {
 		return damagedf("checkpoint: %s", f.detail)
 	}
 	l.s = s
-	return l.refusePack(ctx, force)
+	return l.refusePack(ctx, o)
 }
 
 // loadSIT reads SIT alone, through a plug as loadTables does.

@@ -55,6 +55,7 @@ func (h *logHead) putKind() {
 // alloc gives out the next block of a log, and notes whose it is: pointer slot
 // of node nid, or the node itself.
 func (l *logs) alloc(kind int, nid uint32, version byte, slot uint16) (uint32, error) {
+	kind = l.w.g.logFor(kind)
 	h := &l.heads[kind]
 	addr := l.w.g.SegmentBlock(h.segno) + h.next
 	h.sum.entry(int(h.next)).put(nid, version, slot)
@@ -78,6 +79,12 @@ func (l *logs) advance(h *logHead) error {
 	}
 	if segno, ok := l.inSection(h); ok {
 		return l.begin(h, segno)
+	}
+	if l.w.g.ReadOnly() {
+		if segno, ok := l.nextSection(h); ok {
+			return l.begin(h, segno)
+		}
+		return vol.Refusef("no segment is left for log %d of a volume with the feature ro", h.kind)
 	}
 	if l.w.sit.free.Free() <= l.scarce {
 		if segno, ok := l.used(h); ok {
@@ -115,6 +122,29 @@ func (l *logs) newSection(h *logHead) (uint32, bool) {
 	return es[0].Start * l.w.g.SegsPerSec, true
 }
 
+// nextSection is where a log goes on that shares the volume with one other: that
+// of data upwards, that of nodes downwards, [f2fs-tools] behaviour
+// reserve_new_block() on a volume with the feature ro.
+func (l *logs) nextSection(h *logHead) (uint32, bool) {
+	g := l.w.g
+	section := g.SectionOf(h.segno)
+	if h.isNode() {
+		section-- // before the first is none: that is more than there are
+	} else {
+		section++
+	}
+	if section >= g.Sections {
+		return 0, false
+	}
+	first := section * g.SegsPerSec
+	for segno := first; segno < first+g.SegsPerSec; segno++ {
+		if !l.w.sit.empty(segno) || l.headOf(segno) >= 0 {
+			return 0, false
+		}
+	}
+	return first, true
+}
+
 // used is a segment with holes: of data for data and of nodes for nodes, of the
 // log's own kind where there is one, and with as few blocks as can be. [Linux]
 // behaviour get_ssr_segment(): it does so when few sections are free.
@@ -150,7 +180,7 @@ func (t *ledger) holed(segno uint32) bool {
 // headOf is the log that writes to a segment, or -1.
 func (l *logs) headOf(segno uint32) int {
 	for i := range l.heads {
-		if l.heads[i].segno == segno {
+		if l.heads[i].segno == segno && l.w.g.usesLog(i) {
 			return i
 		}
 	}

@@ -36,7 +36,8 @@ type estimate struct {
 	inline int // bytes of an inode for data and entries
 	direct uint64
 	per    uint64
-	blocks uint64
+	data   uint64
+	nodes  uint64
 	dirs   map[string]*estimatedDir
 	ids    [quotaKinds]map[uint32]bool
 }
@@ -53,9 +54,6 @@ func need(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
 	g, owner, err := plannedGeometry(p)
 	if err != nil {
 		return 0, err
-	}
-	if g.ReadOnly() {
-		return 0, vol.Refusef("a volume with the feature ro is never written after it is made, so that it cannot be filled")
 	}
 	if g.BlockSize != minBlock {
 		return 0, vol.Refusef("blocks have %d bytes: this version fills volumes with blocks of %d", g.BlockSize, minBlock)
@@ -86,15 +84,40 @@ func need(p *vol.Plan, _ vol.ReadOptions, entries []vol.Entry) (uint64, error) {
 			if dir = c.dirs[parent]; dir == nil { // made on the way
 				dir = &estimatedDir{slots: 2}
 				c.dirs[parent] = dir
-				c.blocks++
+				c.nodes++
 			}
 		}
 		c.name(dir, path.Base(e.Path))
 	}
 	for _, d := range c.dirs {
-		c.blocks += c.dirNodes(d)
+		c.directory(d)
 	}
-	return c.blocks + c.quotas(), nil
+	c.quotas()
+	if g.ReadOnly() {
+		return c.sections(), nil
+	}
+	return c.data + c.nodes, nil
+}
+
+// sections is how many blocks must be free on a volume with two logs, each of
+// which takes whole sections: beside what is counted there is what the format
+// made and what is made anew of that, and a checkpoint must say where each log
+// goes on.
+func (c *estimate) sections() uint64 {
+	inodes := uint64(c.g.newInodes())
+	data := uint64(0)
+	for ino := range c.g.QuotaInos {
+		if c.g.QuotaInos[ino] != 0 {
+			data += uint64(vol.DivUp(newQuotaBytes, c.g.BlockSize))
+		}
+	}
+	data++ // of the root directory
+	if c.g.Has(featLostFound) {
+		data++
+	}
+	perSection := uint64(c.g.SegsPerSec) * segmentBlocks
+	take := func(n uint64) uint64 { return (n/perSection + 1) * perSection }
+	return take(c.data+2*data) + take(c.nodes+2*inodes) - data - inodes
 }
 
 // plannedGeometry is that of a planned volume, and whom its root belongs to.
@@ -139,13 +162,13 @@ func (c *estimate) entry(e *vol.Entry) error {
 			return vol.Refusef("its extended attributes take %d bytes; F2FS has room for %d", len(list), most)
 		}
 		if len(list) > inside {
-			c.blocks++
+			c.nodes++
 		}
 	}
 	if e.Path == "" {
 		return nil
 	}
-	c.blocks++
+	c.nodes++
 	switch e.Kind {
 	case vol.KindDir:
 		if c.dirs[e.Path] == nil {
@@ -153,18 +176,18 @@ func (c *estimate) entry(e *vol.Entry) error {
 		}
 	case vol.KindSymlink:
 		if len(e.Link) > c.inline {
-			c.blocks++
+			c.data++
 		}
 	case vol.KindFile:
 		if e.Size > int64(c.inline) {
-			c.blocks += c.file(e)
+			c.file(e)
 		}
 	}
 	return nil
 }
 
 // file counts the blocks of a file and the nodes that lead to them.
-func (c *estimate) file(e *vol.Entry) uint64 {
+func (c *estimate) file(e *vol.Entry) {
 	bs := c.g.BlockSize
 	t := pageTally{direct: c.direct, per: c.per}
 	data := e.Data
@@ -179,7 +202,13 @@ func (c *estimate) file(e *vol.Entry) uint64 {
 			next = to
 		}
 	}
-	return t.pages + t.nodes()
+	c.add(&t, 0)
+}
+
+// add counts pages but for some that are there already, and their nodes.
+func (c *estimate) add(t *pageTally, there uint64) {
+	c.data += t.pages - there
+	c.nodes += t.nodes()
 }
 
 // pageTally counts pages in rising order, and the nodes that lead to them.
@@ -244,10 +273,10 @@ func (c *estimate) name(d *estimatedDir, name string) {
 	}
 }
 
-// dirNodes counts the blocks of a directory, and the nodes that lead to them.
-func (c *estimate) dirNodes(d *estimatedDir) uint64 {
+// directory counts the blocks of a directory, and the nodes that lead to them.
+func (c *estimate) directory(d *estimatedDir) {
 	if d.pages == nil {
-		return 0
+		return
 	}
 	direct := c.direct
 	if d.first > 0 {
@@ -257,12 +286,12 @@ func (c *estimate) dirNodes(d *estimatedDir) uint64 {
 	for _, page := range slices.Sorted(maps.Keys(d.pages)) {
 		t.add(page, page+1)
 	}
-	return t.pages - d.first + t.nodes()
+	c.add(&t, d.first)
 }
 
 // quotas counts what the quota files grow by: a record for each owner, and the
 // blocks of the tree that lead to it.
-func (c *estimate) quotas() (blocks uint64) {
+func (c *estimate) quotas() {
 	for kind, ino := range c.g.QuotaInos {
 		if ino == 0 {
 			continue
@@ -278,8 +307,7 @@ func (c *estimate) quotas() (blocks uint64) {
 		if pages := c.g.pages(int64(small * quotaBlock)); pages > old {
 			t := pageTally{direct: c.direct, per: c.per}
 			t.add(0, pages)
-			blocks += pages - old + t.nodes()
+			c.add(&t, old)
 		}
 	}
-	return blocks
 }

@@ -119,8 +119,8 @@ func TestNeedRefuses(t *testing.T) {
 	if _, err := need(p, vol.ReadOptions{}, s.entries); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "file") {
 		t.Errorf("%v", err)
 	}
-	p, _ = plannedVolume(t, 64<<20, vol.FormatOptions{Features: "ro"})
-	if _, err := need(p, vol.ReadOptions{}, nil); !errors.Is(err, vol.ErrRequest) {
+	p, _ = plannedVolume(t, 100<<20, vol.FormatOptions{Features: "ro", ClusterSize: 16384})
+	if _, err := need(p, vol.ReadOptions{}, nil); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "blocks of 4096") {
 		t.Errorf("%v", err)
 	}
 }

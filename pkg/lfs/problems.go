@@ -167,7 +167,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0511", "inode-checksum", vol.SevError, "inode checksum is wrong", "The inode was damaged, or written by something that does not know the feature.", set("write the right checksum")),
 		row("F2FS-0512", "inode-casefold", vol.SevError, "directory folds case, and the volume does not", "The feature is off.", repair(fixClear, "clear the flag", vol.LossMetadata)),
 		row("F2FS-0513", "inode-compression", vol.SevWarning, "file is marked as compressed, and the volume has no compression", "The feature is off.", repair(fixClear, "clear the flag", vol.LossNone)),
-		row("F2FS-0514", "inode-name", vol.SevWarning, "inode's own name is not that of its entry", "Recovery after a crash would link it under the wrong name.", set("write the right name")),
+		row("F2FS-0514", "inode-name", vol.SevWarning, "inode's own name is not that of its entry", "Recovery after a crash links a new file under it. It is no fault that a regular file keeps a name that it had before it was renamed or lost a link and was then synced: Linux leaves it, and so it is not reported where the file's times tell of a change.", set("write the right name")),
 		row("F2FS-0515", "inode-name-length", vol.SevWarning, "length of the inode's own name is not valid", "A name has 1 to 255 bytes.", set("write the right name")),
 		row("F2FS-0516", "inode-parent", vol.SevError, "directory names another parent", "Recovery after a crash would link it in the wrong place.", set("set the right parent")),
 		row("F2FS-0517", "inode-parent-file", vol.SevInfo, "file names another parent", "It was moved or has several names."),

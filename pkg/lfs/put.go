@@ -35,7 +35,7 @@ type filling struct {
 // durable there when Put returns. After an error nothing that was staged may be
 // committed, and what was a hole of that device is one again.
 func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, error) {
-	p, err := v.fill(ctx, r, v.raw)
+	p, err := v.fill(ctx, v.start, r, v.raw)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +76,14 @@ func (p *filling) put(ctx context.Context, r *vol.PutRequest) error {
 	return p.out.settle()
 }
 
-// fill begins a change of entries. New blocks go to raw, or are staged if that is
+// fill begins a change of entries with start. New blocks go to raw, or are staged if that is
 // nil.
-func (v *volume) fill(ctx context.Context, r *vol.PutRequest, raw dev.Device) (*filling, error) {
+func (v *volume) fill(ctx context.Context, start func(context.Context) (*batch, error), r *vol.PutRequest, raw dev.Device) (*filling, error) {
 	if v.l == nil {
 		// What an earlier change has staged may be where this one writes.
 		raw = nil
 	}
-	c, err := v.begin(ctx)
+	c, err := start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (p *filling) rename(dir *folder, e *vol.Entry, own string) (dirName, error)
 // batch.verify.
 func (p *filling) proveMade(ctx context.Context) error {
 	l := &loaded{d: p.v.d}
-	if err := l.loadSuper(true); err != nil {
+	if err := l.loadSuper(loadOptions{force: true, fresh: true}); err != nil {
 		return err
 	}
 	if err := l.newestPack(); err != nil {

@@ -4,6 +4,7 @@ package lfs
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -212,6 +213,57 @@ func TestPutKernel(t *testing.T) {
 		onImage(t, path, func(d dev.Device) { newAttributes(t, d) })
 		if said, err := exec.Command(fsck, "--dry-run", path).CombinedOutput(); err != nil {
 			t.Errorf("%q, used by Linux: fsck.f2fs says\n%s", features[i], said)
+		}
+	}
+}
+
+// roScript lists what is on volumes that are only read, on devices that are, too:
+// where Linux can write it turns quotas on and leaves a checkpoint of a volume that
+// is in use, on those that mkfs.f2fs and sload.f2fs made as well.
+const roScript = listScript + `
+guest=$1; shift
+for d; do
+	echo "volume"; mkdir -p /mnt/v; blockdev --setro $d; mount -t f2fs -o ro $d /mnt/v
+	` + guestDir + `=/mnt/v $guest
+	umount /mnt/v
+done
+dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -e 'Mounted with checkpoint version' -e 'write access unavailable, skipping recovery' || true
+`
+
+// TestPutReadOnlyKernel: fsck.f2fs finds nothing on volumes that are only read and
+// were filled, and Linux reads every byte and attribute.
+func TestPutReadOnlyKernel(t *testing.T) {
+	needs.Long(t, "boots Linux")
+	voltest.Peer(t, "linux.uml")
+	voltest.Peer(t, "perl")
+	fsck := voltest.Peer(t, "fsck.f2fs")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mixed()
+	var paths []string
+	for i, f := range roFeatures() {
+		o := vol.FormatOptions{Features: f, SegmentsPerSection: ptr(1 + i%2)}
+		path := made(t, 128<<20)
+		paths = append(paths, path)
+		_, m := plannedVolume(t, 128<<20, o)
+		onImage(t, path, func(d dev.Device) {
+			if err := errors.Join(copyOf(m, d), s.fillNew(t, d)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if said, err := peerRun(t, fsck, "--dry-run", path); err != nil || strings.Contains(said, "[Fail]") {
+			t.Errorf("%q: fsck.f2fs says\n%s", f, said)
+		}
+	}
+	out := voltest.Kernel(t, "set -- "+self+" \"$@\"\n"+roScript, paths...)
+	for i, part := range strings.Split(out, "volume\n")[1:] {
+		s.compareGuest(t, roFeatures()[i], part)
+	}
+	for i, path := range paths {
+		if rows, why, res, _ := judge(t, path); rows != "" || why != "" {
+			t.Errorf("%q, read by Linux: found %q, %q", roFeatures()[i], found(res), why)
 		}
 	}
 }

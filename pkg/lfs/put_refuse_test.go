@@ -158,7 +158,7 @@ func TestQuotaExceeded(t *testing.T) {
 // newReaderOf is what a volume is read by.
 func newReaderOf(t *testing.T, d dev.Device) *loaded {
 	t.Helper()
-	l, err := load(t.Context(), d, false)
+	l, err := load(t.Context(), d, loadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,11 +82,17 @@ func (s *sourceOf) dir(p string) *vol.Entry {
 // put puts all of it on a volume, as the program does.
 func (s *sourceOf) put(t testing.TB, d dev.Device, r vol.PutRequest) (*vol.PutResult, error) {
 	t.Helper()
+	return s.putOpened(t, d, vol.OpenOptions{Raw: d, Now: 1700000001}, r)
+}
+
+// putOpened is put on a volume that is opened in some way.
+func (s *sourceOf) putOpened(t testing.TB, d dev.Device, o vol.OpenOptions, r vol.PutRequest) (*vol.PutResult, error) {
+	t.Helper()
 	r.Entries, r.Open = s.entries, s.open
 	var res *vol.PutResult
 	txn := dev.Begin(d)
 	defer txn.Rollback()
-	v, err := open(t.Context(), txn, vol.OpenOptions{Raw: d, Now: 1700000001})
+	v, err := open(t.Context(), txn, o)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func damagedf(format string, args ...any) error {
 }
 
 // refuseSuper looks at what the superblock says.
-func (l *loaded) refuseSuper(force bool) error {
+func (l *loaded) refuseSuper(o loadOptions) error {
 	g := l.g
 	switch {
 	case g.Features&^featKnown != 0:
@@ -29,13 +29,13 @@ func (l *loaded) refuseSuper(force bool) error {
 		return vol.Refusef("the volume has files that stand for whole devices (device_alias); this version does not write it")
 	case g.Devices > 0:
 		return vol.Refusef("the volume is on %d devices, of which this is one", g.Devices)
-	case g.ReadOnly():
-		return vol.Refusef("the volume has the feature ro: nothing can be written to it after it was made")
+	case g.ReadOnly() && !o.fresh:
+		return errReadOnly()
 	case g.BlockSize != minBlock:
 		return vol.Refusef("blocks have %d bytes: this version writes volumes with blocks of %d", g.BlockSize, minBlock)
 	case g.VolumeBytes() > l.d.Size():
 		return damagedf("the volume has %d bytes, and only %d are there", g.VolumeBytes(), l.d.Size())
-	case force:
+	case o.force:
 		return nil
 	case !dev.AllZero(l.sb.stopReasons()):
 		return vol.Dirtyf("the kernel stopped writing to it, %s; run check -p", bytesText(l.sb.stopReasons()))
@@ -45,8 +45,12 @@ func (l *loaded) refuseSuper(force bool) error {
 	return nil
 }
 
+func errReadOnly() error {
+	return vol.Refusef("the volume has the feature ro: nothing can be written to it after it was made")
+}
+
 // refusePack looks at what the checkpoint says.
-func (l *loaded) refusePack(ctx context.Context, force bool) error {
+func (l *loaded) refusePack(ctx context.Context, o loadOptions) error {
 	cp := l.s.cp
 	switch {
 	case cp.has(cpError):
@@ -67,7 +71,10 @@ func (l *loaded) refusePack(ctx context.Context, force bool) error {
 	if err := l.refuseLog(ctx); err != nil {
 		return err
 	}
-	if err := l.refuseCounts(); err != nil || force {
+	if l.g.ReadOnly() && o.fresh && cp.validInodes() > l.g.newInodes() {
+		return errReadOnly()
+	}
+	if err := l.refuseCounts(); err != nil || o.force {
 		return err
 	}
 	switch {
@@ -114,7 +121,7 @@ func (l *loaded) refuseCounts() error {
 	switch {
 	case start < 1+g.CPPayload || start > segmentBlocks-1-logCount:
 		return damagedf("checkpoint: the summaries start at block %d of the pack, behind a payload of %d blocks", start, g.CPPayload)
-	case cp.overprovision() == 0 || cp.reserved() == 0:
+	case (cp.overprovision() == 0 || cp.reserved() == 0) && !g.ReadOnly():
 		return damagedf("checkpoint: %d segments are reserved and %d over-provisioned", cp.reserved(), cp.overprovision())
 	case cp.validNodes() > g.NIDs()-rootIno || cp.validInodes() > cp.validNodes():
 		return damagedf("checkpoint: %d inodes among %d nodes, and NAT has room for %d", cp.validInodes(), cp.validNodes(), g.NIDs())

@@ -44,7 +44,7 @@ type removal struct {
 //
 // After an error nothing that was staged may be committed.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
-	p, err := v.fill(ctx, &vol.PutRequest{}, nil)
+	p, err := v.fill(ctx, v.begin, &vol.PutRequest{}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func (c *checker) canWrite() error {
 	case c.s == nil: // without one that can be read there is nothing to go on from
 		return vol.ErrNotNow
 	case c.g.ReadOnly():
-		return vol.NotNow("a volume with the feature ro has no other checkpoint")
+		return vol.NotNow("the volume has the feature ro: no checkpoint is written to it after it was made")
 	case c.s.oldLargeNat() && !c.m.relayout:
 		return vol.NotNow("the large NAT bitmap is where old versions had it, and no checkpoint can follow that one")
 	case c.m.unsettled:

@@ -112,7 +112,7 @@ func editQuota(t *testing.T, d dev.Device, ino uint32, fn func(q *quotaTable)) {
 // loseInode takes an inode out of NAT, and what it was with it.
 func loseInode(t *testing.T, d dev.Device, ino uint32) {
 	t.Helper()
-	l, err := load(t.Context(), d, true)
+	l, err := load(t.Context(), d, loadOptions{force: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (l *lab) mends(c damage, before map[uint32]string) {
 // kept in the inode.
 func holdings(t testing.TB, d dev.Device) map[uint32]string {
 	t.Helper()
-	l, err := load(t.Context(), d, true)
+	l, err := load(t.Context(), d, loadOptions{force: true})
 	if errors.Is(err, vol.ErrRequest) {
 		return nil // the writer does not know such volumes
 	}
@@ -252,7 +252,7 @@ func TestDeclined(t *testing.T) {
 
 // damaged breaks a volume in its superblock, its root directory and SIT.
 func damaged(d dev.Device) error {
-	l, err := load(context.Background(), d, true)
+	l, err := load(context.Background(), d, loadOptions{force: true})
 	if err != nil {
 		return err
 	}

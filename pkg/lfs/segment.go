@@ -25,6 +25,14 @@ func (g *Geometry) usesLog(log int) bool {
 	return !g.ReadOnly() || log == hotData || log == hotNode
 }
 
+// logFor is the log that stands for one which the volume may not have.
+func (g *Geometry) logFor(log int) int {
+	if g.usesLog(log) {
+		return log
+	}
+	return log / logsPerKind * logsPerKind
+}
+
 // logPlaced tells whether a log writes inside the main area.
 func (s *state) logPlaced(log int) bool {
 	return s.g.usesLog(log) && s.cp.logSegment(log) < s.g.MainSegments && s.cp.logOffset(log) < segmentBlocks

@@ -51,7 +51,7 @@ func TestUnreadableCopy(t *testing.T) {
 			d := unreadable(l.d, c.bad...)
 			res, err := vol.Fsck(t.Context(), d, Driver(), vol.CheckOptions{}, nil, nil)
 			scan, scanErr := mountScan(t.Context(), d, vol.ScanOptions{Quick: true})
-			_, loadErr := load(t.Context(), d, true)
+			_, loadErr := load(t.Context(), d, loadOptions{force: true})
 			if c.slug == "" {
 				if !errors.Is(err, errBroken) || !errors.Is(scanErr, errBroken) || !errors.Is(loadErr, errBroken) {
 					t.Errorf("errors are %v, %v, %v", err, scanErr, loadErr)

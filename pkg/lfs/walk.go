@@ -23,6 +23,7 @@ type inode struct {
 	nameLen       uint16
 	advise        byte
 	reached       bool
+	oldName       bool // the name may be one that it had, see mayBeOld
 }
 
 func (n *inode) fileType() uint16 { return n.mode & modeType }

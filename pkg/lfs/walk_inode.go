@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"bytes"
 	"fmt"
 	"hash/maphash"
 
@@ -23,7 +24,7 @@ func (h *harvest) takeInode(at int32, block []byte) {
 	i := int32(len(h.inodes))
 	h.inodes = append(h.inodes, inode{
 		nid: n.nid, node: at, mode: b.mode(), advise: b.advise(), dir: -1, body: -1,
-		links: b.links(), parent: b.parent(), nameLen: uint16(min(b.nameLen(), 1<<16-1)), nameHash: w.hashName(b.name()),
+		links: b.links(), parent: b.parent(), nameLen: uint16(min(b.nameLen(), 1<<16-1)), nameHash: w.hashName(b.name()), oldName: b.mayBeOld(),
 	})
 	x := &h.inodes[i]
 	h.nodeRuns = append(h.nodeRuns, run{addr: n.addr, node: at, inode: i, n: 1})
@@ -55,6 +56,19 @@ func (h *harvest) takeInode(at int32, block []byte) {
 		}
 		h.owners = append(h.owners, o)
 	}
+}
+
+// mayBeOld tells whether the name that an inode has noted of itself may be one
+// that its file had before. [Linux] behaviour: a file that is renamed over
+// another, or loses the name that it got last, is marked as one whose notes do
+// not count. When it is synced with one name left, Linux notes its parent anew and
+// takes the mark away, and leaves the name. That is done to regular files alone,
+// and what changes their names sets their change time, to the nanosecond. So it was
+// not done to a file whose three times are one, of whole seconds, as tools make it.
+func (n nodeBlock) mayBeOld() bool {
+	made := n.time(inodeCtime, inodeCtimeNsec)
+	untouched := made.Nanosecond() == 0 && made.Equal(n.time(inodeMtime, inodeMtimeNsec)) && made.Equal(n.time(inodeAtime, inodeAtimeNsec))
+	return n.fileType() == modeFile && !untouched && n.nameLen() > 0 && !bytes.ContainsAny(n.name(), "\x00/")
 }
 
 func (w *walk) hashName(b []byte) uint64 { return maphash.Bytes(w.hash, b) }
@@ -111,10 +125,8 @@ func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 		h.at(i, x, "inode-extra", n, nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
 		return
 	}
-	if b.hasExtraField(inodeLogCluster+1) && b.flags()&flagCompressed != 0 && w.g.Has(featCompression) {
-		if c := b.logCluster(); c >= 2 && c <= 8 {
-			f.cluster, f.savedSays = c, b.u64(inodeComprBlocks)
-		}
+	if c := w.g.clusterLog(b); c > 0 {
+		f.cluster, f.savedSays = c, b.u64(inodeComprBlocks)
 	}
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {
 		if words := int(b.xattrWords()); words == 0 || words > maxXattrWords(b) {

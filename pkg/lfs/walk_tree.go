@@ -112,20 +112,24 @@ func (w *walk) link(at int32) {
 // ownName compares the name and parent that an inode has noted of itself, which
 // recovery after a crash goes by, with its entry. [Linux] behaviour: a file that
 // was renamed over another, or lost a name, is marked as one whose notes do not
-// count. A directory is never recovered that way: of one that was renamed over
-// another the name is left as it was.
+// count; mayBeOld says what becomes of the mark. A directory is never recovered
+// that way: of one that was renamed over another the name is left as it was.
 func (w *walk) ownName(i int32, x *inode, e *dirEntry) {
 	if x.advise&adviseLostParent != 0 {
 		return
 	}
-	if parent := w.inodes[e.dir].nid; x.parent != parent {
+	parent := w.inodes[e.dir].nid
+	if x.parent != parent {
 		slug := "inode-parent-file"
 		if x.isDir() {
 			slug = "inode-parent"
 		}
 		w.noteAt(i, slug, x.parent, parent, "")
 	}
-	if !x.isDir() && x.advise&adviseEncryptedName == 0 && x.nameLen <= maxNameLen && (x.nameLen != uint16(e.nameLen) || x.nameHash != e.nameHash) {
+	if x.isDir() || x.advise&adviseEncryptedName != 0 || x.nameLen > maxNameLen || x.oldName && x.parent == parent {
+		return
+	}
+	if x.nameLen != uint16(e.nameLen) || x.nameHash != e.nameHash {
 		w.noteAt(i, "inode-name", nil, nil, "the entry is %q", w.entryName(e))
 	}
 }

@@ -200,6 +200,9 @@ func (w *writer) write(addr uint32, b []byte) error {
 // writeSummary writes the summary of a segment to SSA. It may be done where the
 // old one is: what it changes is of blocks that were free at the checkpoint.
 func (w *writer) writeSummary(segno uint32, sum summaryBlock) error {
+	if w.g.ReadOnly() {
+		return nil // there is no SSA
+	}
 	w.summaries++
 	_, err := w.d.WriteAt(sum, w.g.SummaryOff(segno))
 	return err

@@ -237,7 +237,7 @@ func (h *handle) zeroPart(page uint64, r dev.Range, t releaser) error {
 // checkpoint before this one had there is lost with them, as it is when a mount
 // discards. The volume must have passed a check.
 func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
-	l, err := load(ctx, v.d, v.force)
+	l, err := load(ctx, v.d, v.opened)
 	if err != nil {
 		return vol.FreeTotal{}, err
 	}

@@ -121,6 +121,10 @@ type OpenOptions struct {
 	Raw dev.Device
 	// Force opens a volume that is marked dirty.
 	Force bool
+	// New says that the volume was just made and holds nothing yet. One that is
+	// never written after it was made, F2FS with the feature ro, is opened then
+	// for a single Put.
+	New bool
 	ReadOptions
 	// Now stamps new entries; see Clock in the program. Zero: 1980-01-01.
 	Now int64 // seconds since 1970, UTC
