@@ -47,13 +47,8 @@ type extentDoc struct {
 
 // preallocRun is what the flags of prealloc say.
 type preallocRun struct {
-	a      *app
-	image  string
-	req    vol.PreallocRequest
-	force  bool
-	dryRun bool
-	undo   undoFlags
-	read   vol.ReadOptions
+	changeFlags
+	req vol.PreallocRequest
 }
 
 func (a *app) preallocCommand() *cli.Command {
@@ -93,15 +88,12 @@ func (a *app) preallocOptions(c *cli.Context) (*preallocRun, error) {
 	if !c.Args().Present() {
 		return nil, usagef("prealloc wants an image; see fatkit prealloc --help")
 	}
-	r := &preallocRun{a: a, image: c.Args().First(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
+	f, err := a.readChangeFlags(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &preallocRun{changeFlags: f}
 	r.req = vol.PreallocRequest{KeepSize: c.Bool("keep-size"), Create: c.Bool("create"), Contiguous: c.Bool("contiguous")}
-	var err error
-	if r.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
-	if r.read, err = a.readOptions(c); err != nil {
-		return nil, err
-	}
 	if err := r.readModes(c); err != nil {
 		return nil, err
 	}
@@ -194,8 +186,7 @@ func (a *app) listedFiles(c *cli.Context) ([]vol.PreallocFile, error) {
 func (r *preallocRun) run(ctx context.Context) error {
 	start := time.Now()
 	var doc *preallocDoc
-	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.read}, r.dryRun}
-	stats, err := r.a.change(ctx, c, func(s *staging) error {
+	stats, err := r.change(ctx, func(s *staging) error {
 		res, err := s.vol.Preallocate(ctx, r.req)
 		if err != nil {
 			return err
