@@ -221,11 +221,7 @@ func (r *preallocRun) doc(res *vol.PreallocResult, info vol.Info, base int64) *p
 }
 
 func (r *preallocRun) print(d *preallocDoc) {
-	if r.a.json {
-		r.a.printJSON(d)
-		return
-	}
-	if r.a.quiet {
+	if r.a.answered(d) {
 		return
 	}
 	for _, f := range d.Files {

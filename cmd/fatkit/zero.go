@@ -163,11 +163,7 @@ func (r *zeroRun) runFiles(ctx context.Context) error {
 }
 
 func (r *zeroRun) print(d *zeroDoc) {
-	if r.a.json {
-		r.a.printJSON(d)
-		return
-	}
-	if r.a.quiet {
+	if r.a.answered(d) {
 		return
 	}
 	for _, f := range d.Files {
