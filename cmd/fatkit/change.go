@@ -31,10 +31,7 @@ type changeFlags struct {
 
 // readChangeFlags reads them, and which image it is, the first argument.
 func (a *app) readChangeFlags(c *cli.Context) (f changeFlags, err error) {
-	f = changeFlags{a: a, image: c.Args().First(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
-	if f.undo, err = readUndoFlags(c); err != nil {
-		return f, err
-	}
+	f = changeFlags{a: a, image: c.Args().First(), force: c.Bool("force"), dryRun: c.Bool("dry-run"), undo: readUndoFlags(c)}
 	f.read, err = a.readOptions(c)
 	return f, err
 }

@@ -51,7 +51,7 @@ func TestWholeBlocks(t *testing.T) {
 		for range 3 {
 			change(t, d, rnd.Int64N(block*40), 1)
 		}
-		w := wholeBlocks{d, block}
+		w := dev.WholeUnits{Device: d, Unit: block}
 		for off := int64(0); off < d.Size(); off += block {
 			r, plain := w.NextData(off), d.NextData(off)
 			if r.Empty() != plain.Empty() {

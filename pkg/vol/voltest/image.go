@@ -1,13 +1,13 @@
 package voltest
 
 import (
+	"encoding/binary"
 	"fmt"
-	"hash/maphash"
+	"hash/crc64"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -101,11 +101,10 @@ func Saved(t testing.TB, d dev.Device) string {
 	return name
 }
 
-// HashOf is what d holds, as a number that is good within one process. Holes are
-// zeros.
+// HashOf is a checksum of what d holds. Holes are zeros.
 func HashOf(t testing.TB, d dev.Device) uint64 {
 	t.Helper()
-	sum := uint64(0)
+	table, sum := crc64.MakeTable(crc64.ECMA), uint64(0)
 	b := make([]byte, 1<<20)
 	for r := d.NextData(0); !r.Empty(); {
 		off := r.Off / int64(len(b)) * int64(len(b))
@@ -114,15 +113,13 @@ func HashOf(t testing.TB, d dev.Device) uint64 {
 			t.Fatal(err)
 		}
 		if !dev.AllZero(p) {
-			sum = sum*31 + maphash.Bytes(hashSeed(), p) + uint64(off)
+			sum = crc64.Update(sum, table, binary.LittleEndian.AppendUint64(nil, uint64(off)))
+			sum = crc64.Update(sum, table, p)
 		}
 		r = d.NextData(off + int64(len(p)))
 	}
 	return sum
 }
-
-// hashSeed is one for all calls.
-var hashSeed = sync.OnceValue(maphash.MakeSeed)
 
 // Occupied is how many bytes a file takes on the disk.
 func Occupied(t testing.TB, name string) int64 {
