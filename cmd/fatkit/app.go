@@ -21,7 +21,8 @@ import (
 type app struct {
 	drivers []*vol.Driver
 	in      io.Reader
-	out     *bufio.Writer // the one thing asked for
+	stdout  io.Writer
+	out     *bufio.Writer // the one thing asked for, to stdout
 	errw    io.Writer     // everything else
 	getenv  func(string) string
 	now     func() time.Time
@@ -46,7 +47,7 @@ type app struct {
 func newApp(drivers []*vol.Driver, stdin io.Reader, stdout, stderr io.Writer) *app {
 	return &app{
 		drivers: drivers,
-		in:      stdin, out: bufio.NewWriter(stdout), errw: stderr,
+		in:      stdin, stdout: stdout, out: bufio.NewWriter(stdout), errw: stderr,
 		getenv: os.Getenv, now: time.Now, terminal: isTerminal,
 		colours: isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		columns: columnsOf(stdout),
@@ -61,6 +62,7 @@ func isTerminal(v any) bool {
 
 // run carries out a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.out.Reset(&output{ctx: ctx, w: a.stdout})
 	if len(args) > 0 {
 		if t := toolNamed(args[0]); t != nil {
 			return a.runTool(ctx, t, args)
@@ -71,10 +73,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err := c.RunContext(ctx, arrange(args, c.Flags, c.Commands)); err != nil {
 		a.fail(imageOf(err), err)
 	}
-	if err := a.out.Flush(); err != nil {
-		a.tell("fatkit: standard output: %v\n", err)
-		a.code |= exitFailed
-	}
+	a.flush(ctx, "fatkit")
 	return a.code
 }
 

@@ -103,9 +103,6 @@ func (a *app) check(c *cli.Context) error {
 		doc *checkDoc
 		err error
 	}
-	if o.writes() {
-		outliveReader()
-	}
 	eachImage(c.Context, a, imageJobs{images, cap(o.slots), o.writes()}, func(a *app, image string) outcome {
 		doc, err := a.checkImage(c.Context, image, o)
 		return outcome{doc, err}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -100,17 +101,6 @@ func (k *asker) read(ctx context.Context) (string, bool) {
 	if k.lines == nil {
 		k.lines = bufio.NewReader(k.app.in)
 	}
-	line := make(chan string, 1)
-	go func(in *bufio.Reader) {
-		defer close(line)
-		if s, err := in.ReadString('\n'); err == nil {
-			line <- s
-		}
-	}(k.lines)
-	select {
-	case s, ok := <-line:
-		return s, ok
-	case <-ctx.Done():
-		return "", false
-	}
+	s, err := dev.Await(ctx, func() (string, error) { return k.lines.ReadString('\n') }, nil)
+	return s, err == nil
 }

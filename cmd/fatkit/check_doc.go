@@ -62,6 +62,7 @@ type findingDoc struct {
 
 type locationDoc struct {
 	Path    string `json:"path,omitempty"`
+	Bytes   []byte `json:"path_bytes,omitempty"` // as pathDoc has it
 	Cluster uint32 `json:"cluster,omitempty"`
 	Offset  *int64 `json:"offset,omitempty"`
 	Length  int64  `json:"length,omitempty"`
@@ -227,7 +228,7 @@ func newFindingDoc(o *vol.Outcome, base int64) findingDoc {
 func newRepairDoc(r vol.Repair) repairDoc { return repairDoc{r.Name, r.Title, r.Loss.String()} }
 
 func newLocationDoc(l vol.Location, base int64) locationDoc {
-	d := locationDoc{Path: l.Path, Cluster: l.Cluster}
+	d := locationDoc{Path: l.Path, Bytes: bytesBeside(l.Path), Cluster: l.Cluster}
 	if !l.Range.Empty() {
 		off := base + l.Range.Off
 		d.Offset, d.Length = &off, l.Range.Len

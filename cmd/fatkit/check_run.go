@@ -28,6 +28,7 @@ type checkRun struct {
 // checkImage checks all volumes of an image and commits the repairs that hold.
 // An error means that nothing could be checked, or nothing was written.
 func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *checkDoc, err error) {
+	defer func() { err = notChecked(err) }()
 	im, err := a.open(ctx, name, dev.OpenOptions{Write: o.writes()})
 	if err != nil {
 		return nil, err

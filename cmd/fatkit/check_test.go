@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 func TestCheckModes(t *testing.T) {
@@ -326,6 +328,24 @@ func TestPrintable(t *testing.T) {
 		"-p": "./-p", "-a b": "'./-a b'", "a\x1b[31m'b": `$'a\x1b[31m\'b'`, "\xff": `$'\xff'`} {
 		if got := shellWord(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestPathBytes: places whose paths are not UTF-8 keep them apart.
+func TestPathBytes(t *testing.T) {
+	var lines []string
+	for _, path := range []string{"/a\xff", "/a\xfe", "/ä\uFFFD"} {
+		f := vol.Finding{Problem: &vol.Problem{}, Loc: vol.Location{Path: path}, Related: []vol.Location{{Path: path}}}
+		b, err := json.Marshal(newFindingDoc(&vol.Outcome{Finding: &f}, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(b))
+	}
+	for i, want := range []string{`"path":"/a\ufffd","path_bytes":"L2H/"`, `"path":"/a\ufffd","path_bytes":"L2H+"`, `"path":"/ä�"`} {
+		if strings.Count(lines[i], want) != 2 || strings.Contains(lines[i], "path_bytes") != (i < 2) {
+			t.Errorf("%s: %s", want, lines[i])
 		}
 	}
 }

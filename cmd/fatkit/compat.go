@@ -75,10 +75,7 @@ func (a *app) runTool(ctx context.Context, t *tool, args []string) int {
 	if err != nil {
 		a.code |= r.fail(imageOf(err), err)
 	}
-	if err := a.out.Flush(); err != nil {
-		a.tell("%s: standard output: %v\n", r.name, err)
-		a.code |= exitFailed
-	}
+	a.flush(ctx, r.name)
 	return t.exit(r, a.code)
 }
 

@@ -52,7 +52,7 @@ func runFsck(ctx context.Context, r *toolRun, report toolReporter) error {
 		o.orphans = "rescue"
 	}
 	if err := r.bare(ctx, image); err != nil {
-		return about(image, err)
+		return about(image, notChecked(err))
 	}
 	r.a.drivers = []*vol.Driver{r.driver()} // of other types the tool knows nothing
 	doc, err := r.a.checkImage(ctx, image, o)
@@ -172,8 +172,11 @@ func fsckFATOptions() []toolOption {
 		sets("-v", "print more", verbosely),
 		noop("-V", "", "check again after repairs, as is done in any case"),
 		{"--variant", "TYPE", "standard", standardVariant()},
-		{"-c", "N", "code page of short names", func(r *toolRun, v string) (err error) {
-			r.fsck.read.Codepage, err = r.a.codepage("-c", v)
+		{"-c", "N", "code page of short names", func(r *toolRun, v string) error {
+			n, err := number("-c", v, 1, 0xFFFF)
+			if err == nil {
+				r.fsck.read.Codepage, err = r.a.codepage("-c", int(n))
+			}
 			return err
 		}},
 		refused("-A", "", "the variant of Atari"),

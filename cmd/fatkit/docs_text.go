@@ -11,7 +11,7 @@ func exitTable() []exitRow {
 		{exitOK, "Done. For check and mount-scan: the volume is clean."},
 		{exitCorrected, "check: errors were found, and all are corrected."},
 		{exitLeft, "check: errors are left; mount-scan: a check is due, or a mount would be refused. The others: the request cannot be met (no space, not contiguous, there already, the volume needs a check), and nothing was changed."},
-		{exitFailed, "It could not be carried out: an I/O error, no such file, no permission, not a known volume. Nothing was changed."},
+		{exitFailed, "It could not be carried out: an I/O error, no such file, no permission, not a known volume; check and mount-scan: whatever kept a volume from being looked at. Nothing was changed."},
 		{exitUsage, "The command line makes no sense."},
 		{exitCancelled, "Cancelled by the user. Nothing was changed."},
 	}
@@ -34,7 +34,7 @@ func mainSections() []manSection {
   card.img:2    partition 2: the GPT entry, 1 to 4 of an MBR, 5 and up for logical ones
   card.img@@1M  the volume at that byte; the suffix S counts sectors of 512 bytes
 
---partition-label, where a command has it, takes a partition of a GPT by its name. Where sectors of a disk have 4096 bytes the table is found all the same. A pattern that no shell expanded, as 'out/*.img' in quotes, stands for what it matches, where a command takes several images.
+--partition-label, where a command has it, takes a partition of a GPT by its name, which check, mount-scan and info show. Where sectors of a disk have 4096 bytes the table is found all the same. A pattern that no shell expanded, as 'out/*.img' in quotes, stands for what it matches, where a command takes several images.
 
 A file whose name really is card.img:2 wins. Of a whole disk check, mount-scan and info handle every partition; the other commands use the one volume of a known type, and stop if there are several.
 
@@ -56,7 +56,7 @@ Short names are read in 437 where none is named, and those that are written have
 
   {"schema":"fatkit.error/1","error":{"kind":...,"message":...,"image":...}}
 
-All offsets and lengths are bytes from the start of the image, unless their name says otherwise. JSON schemas of all documents are in docs/schema of the source.`},
+All offsets and lengths are bytes from the start of the image, unless their name says otherwise. Names of F2FS need not be UTF-8, which JSON must be: in a path that is not, U+FFFD stands for what is none, and its bytes stand beside it in base 64, as path_bytes; so do those of target, and of paths, of which that is a list. JSON schemas of all documents are in docs/schema of the source.`},
 		{"ENVIRONMENT", `SOURCE_DATE_EPOCH, in seconds since 1970, is the time that is written to volumes, and seeds every id that is not given: the same command then gives the same bytes.
 
 NO_COLOR turns colours off. XDG_STATE_HOME says where the undo logs of block devices go, in its directory fatkit; it is ~/.local/state where it is not set. TMPDIR is where changes of more than 64 MiB are staged until they are written, and where compressed images are unpacked to.`},
@@ -162,7 +162,9 @@ With --table the image is a disk of one partition, which begins and ends at a mu
 
 Hidden sectors are set from the partition or offset that IMAGE names. In a new file only metadata is written, so that the image stays sparse.
 
-With --from files are laid out in the order of their names, each in one piece, directories first. All times of an entry become that of its last change, to the second, and none is later than SOURCE_DATE_EPOCH, so that a directory and its archive give the same bytes. Archives that are compressed or come from a pipe are unpacked into a temporary file. Where something was before, it is gone when files are copied: an error then leaves the new volume without files.`,
+With --from files are laid out in the order of their names, each in one piece, directories first. All times of an entry become that of its last change, to the second, and none is later than SOURCE_DATE_EPOCH, so that a directory and its archive give the same bytes. Archives that are compressed or come from a pipe are unpacked into a temporary file. Where something was before, it is gone when files are copied: an error then leaves the new volume without files.
+
+--file-contexts takes the source of file_contexts(5), not what sefcontext_compile(8) makes of it. As with libselinux paths without special characters go before patterns, of others the last line counts, and files under <<none>>, or that no line matches, keep the label they have. A line that cannot be read is an error; so are references back and assertions in patterns, which Perl has and this program has not.`,
 		examples: `A card of 64 GiB in a sparse file, the EFI partition of an existing disk image, and a floppy:
 
   fatkit format -t fat32 -s 64G -L CARD card.img

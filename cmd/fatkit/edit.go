@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -18,6 +21,7 @@ type editDoc struct {
 	DryRun      bool     `json:"dry_run,omitempty"`
 	Type        string   `json:"type"`
 	Paths       []string `json:"paths"`
+	PathsRaw    [][]byte `json:"paths_bytes,omitempty"` // as path_bytes, for each of Paths
 	Files       uint64   `json:"files"`
 	Directories uint64   `json:"directories"`
 	Freed       uint64   `json:"clusters_freed"`
@@ -37,9 +41,10 @@ type edit struct {
 	read   vol.ReadOptions
 }
 
-func editFlagList() []cli.Flag {
+// editFlagList are their flags; force says what else that one does.
+func editFlagList(force string) []cli.Flag {
 	return append([]cli.Flag{
-		toggle("go on although the volume asks for a check", "force", "f"),
+		toggle("go on although the volume asks for a check"+force, "force", "f"),
 		toggle("say what would be done, write nothing", "dry-run"),
 		codepageFlag(),
 	}, append(imageFlags(), undoFlagList()...)...)
@@ -50,8 +55,8 @@ func (a *app) rmCommand() *cli.Command {
 		Name:        "rm",
 		Usage:       "remove files and directories from an image",
 		ArgsUsage:   "IMAGE PATH...",
-		Description: "All that is named goes, or nothing does. PATH may have * ? and [] in it.",
-		Flags:       append([]cli.Flag{toggle("directories with all that is in them", "r", "R", "recursive")}, editFlagList()...),
+		Description: "All that is named goes, or nothing does. PATH may have * ? and [] in it; a file that has them in its name wins.",
+		Flags:       append([]cli.Flag{toggle("directories with all that is in them", "r", "R", "recursive")}, editFlagList(", and take what is not there for removed, as rm(1) does")...),
 		Action:      a.rm,
 	}
 }
@@ -61,7 +66,7 @@ func (a *app) mkdirCommand() *cli.Command {
 		Name:      "mkdir",
 		Usage:     "make directories in an image",
 		ArgsUsage: "IMAGE PATH...",
-		Flags:     append([]cli.Flag{toggle("make parents too, and take a directory that is there for made", "p", "parents")}, editFlagList()...),
+		Flags:     append([]cli.Flag{toggle("make parents too, and take a directory that is there for made", "p", "parents")}, editFlagList("")...),
 		Action:    a.mkdir,
 	}
 }
@@ -85,7 +90,7 @@ func (a *app) rm(c *cli.Context) error {
 		return err
 	}
 	return about(e.image, e.run(c.Context, func(t *target, v vol.Volume, d *editDoc) error {
-		if d.Paths, err = t.match(c.Context, e.paths, e.read); err != nil {
+		if d.Paths, err = t.match(c.Context, e); err != nil || len(d.Paths) == 0 {
 			return err
 		}
 		res, err := v.Remove(c.Context, vol.RemoveRequest{Paths: d.Paths, Recursive: c.Bool("recursive")})
@@ -97,15 +102,18 @@ func (a *app) rm(c *cli.Context) error {
 	}, "removed"))
 }
 
-// match is the paths that patterns stand for.
-func (t *target) match(ctx context.Context, patterns []string, o vol.ReadOptions) ([]string, error) {
-	tree, err := t.read(ctx, t.file, o)
+// match is the paths that the patterns of e stand for; with force that may be none.
+func (t *target) match(ctx context.Context, e *edit) ([]string, error) {
+	tree, err := t.read(ctx, t.file, e.read)
 	if err != nil {
 		return nil, err
 	}
-	var paths []string
-	for _, p := range patterns {
+	paths := []string{}
+	for _, p := range e.paths {
 		nodes, err := vol.Glob(ctx, tree, p)
+		if e.force && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -173,6 +181,7 @@ func (e *edit) run(ctx context.Context, change func(*target, vol.Volume, *editDo
 
 func (e *edit) print(d *editDoc, verb string) {
 	if e.a.json {
+		d.PathsRaw = allBeside(d.Paths)
 		e.a.printJSON(d)
 		return
 	}

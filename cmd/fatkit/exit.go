@@ -55,6 +55,20 @@ func about(image string, err error) error {
 	return &imageError{image, err}
 }
 
+// unchecked is an error for which a check or a scan could not be carried out.
+type unchecked struct{ err error }
+
+func (e *unchecked) Error() string { return e.err.Error() }
+func (e *unchecked) Unwrap() error { return e.err }
+
+// notChecked marks err so; nil stays nil.
+func notChecked(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &unchecked{err}
+}
+
 // imageOf is the image that err belongs to, or "".
 func imageOf(err error) string {
 	var e *imageError
@@ -99,15 +113,22 @@ func causes() []cause {
 	}
 }
 
-// classify says what kind of error err is, and the exit code for it.
+// classify says what kind of error err is, and the exit code for it. Of a check 4 says
+// that errors are left in a volume, which cannot be said where none was looked at:
+// fsck(8) has 8 for that, whatever the reason.
 func classify(err error) (kind string, code int) {
 	if err == nil {
 		return "", exitOK
 	}
 	for _, c := range causes() {
-		if errors.Is(err, c.err) {
-			return c.kind, c.code
+		if !errors.Is(err, c.err) {
+			continue
 		}
+		var u *unchecked
+		if c.code == exitLeft && errors.As(err, &u) {
+			return c.kind, exitFailed
+		}
+		return c.kind, c.code
 	}
 	return "io", exitFailed
 }

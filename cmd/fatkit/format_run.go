@@ -45,6 +45,9 @@ type regionDoc struct {
 
 // run formats: a file that is made for it, or what is there.
 func (r *formatRun) run() error {
+	if !r.dryRun {
+		outliveReader()
+	}
 	if r.size == 0 {
 		return r.existing()
 	}

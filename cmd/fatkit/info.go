@@ -65,8 +65,8 @@ func (a *app) describeImage(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	if j, err := a.journal(im, ""); err == nil {
-		a.reportUndo(im, j)
+	if j, err := a.journal(ctx, im, ""); err == nil {
+		a.reportUndo(ctx, im, j)
 	}
 	regions, err := a.regions(im)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *app) printInfo(d *infoDoc) {
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(printable(d.Image))
 		if v.Skipped != "" {
-			a.printf("%s: %s at byte %d: %s\n", name, humanize.IBytes(uint64(v.Size)), v.Offset, printable(v.Skipped))
+			a.printf("%s: %s at byte %d: %s%s\n", name, humanize.IBytes(uint64(v.Size)), v.Offset, printable(v.Skipped), v.within())
 			continue
 		}
 		a.printf("%s: %s, %d clusters of %s, at byte %d\n", name, describe(v.volumeHead), v.Clusters,

@@ -18,7 +18,7 @@ import (
 // entryDoc is one entry of ls --json. What the format has no place for is left
 // out.
 type entryDoc struct {
-	Path       string            `json:"path"`
+	pathDoc
 	Type       string            `json:"type"`
 	Size       int64             `json:"size"`
 	Mtime      string            `json:"mtime,omitempty"`
@@ -29,9 +29,10 @@ type entryDoc struct {
 	Links      uint32            `json:"links,omitempty"`
 	Inode      uint64            `json:"inode,omitempty"`
 	Target     string            `json:"target,omitempty"`
-	Device     []uint32          `json:"device,omitempty"` // major, minor
-	Valid      *int64            `json:"valid,omitempty"`  // exFAT, where it is not the size
-	Xattrs     map[string][]byte `json:"xattrs,omitempty"` // values in base 64
+	TargetRaw  []byte            `json:"target_bytes,omitempty"` // as path_bytes
+	Device     []uint32          `json:"device,omitempty"`       // major, minor
+	Valid      *int64            `json:"valid,omitempty"`        // exFAT, where it is not the size
+	Xattrs     map[string][]byte `json:"xattrs,omitempty"`       // values in base 64
 	Extents    []fileExtentDoc   `json:"extents,omitempty"`
 }
 
@@ -224,8 +225,8 @@ func (l *lister) end() {
 }
 
 func (l *lister) entry(n *vol.Node) (*entryDoc, error) {
-	d := &entryDoc{Path: n.Path, Type: n.Kind.String(), Size: n.Size, Mtime: stamp(n.Modified),
-		Attributes: n.Attributes, Target: n.Link}
+	d := &entryDoc{pathDoc: newPath(n.Path), Type: n.Kind.String(), Size: n.Size, Mtime: stamp(n.Modified),
+		Attributes: n.Attributes, Target: n.Link, TargetRaw: bytesBeside(n.Link)}
 	if d.Attributes == nil {
 		d.Attributes = []string{}
 	}

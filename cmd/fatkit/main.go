@@ -50,9 +50,9 @@ func stopSignals() []os.Signal {
 	return s
 }
 
-// outliveReader keeps the program alive when nobody reads its output any more, as in
-// "| head": while one image is reported others are being written. That the report was
-// lost shows in the exit code.
+// outliveReader keeps the program alive when nobody reads any more what it says, as in
+// "| head": it is writing to an image, or to one while another is reported. That the
+// report was lost shows in the exit code.
 func outliveReader() { signal.Ignore(syscall.SIGPIPE) }
 
 // run is the program: args[0] is its name, the result its exit code.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -18,22 +19,11 @@ const maxManifestLine = 64 << 10
 
 // readManifest reads the manifest name, or standard input for "-".
 func (a *app) readManifest(ctx context.Context, name string) ([]vol.PreallocFile, error) {
-	type result struct {
-		files []vol.PreallocFile
-		err   error
-	}
-	done := make(chan result, 1)
-	// Opening and reading a pipe can wait for ever, and Ctrl-C must not.
-	go func() {
-		files, err := a.openManifest(name)
-		done <- result{files, err}
-	}()
-	select {
-	case r := <-done:
-		return r.files, r.err
-	case <-ctx.Done():
+	files, err := dev.Await(ctx, func() ([]vol.PreallocFile, error) { return a.openManifest(name) }, nil)
+	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("manifest: %w", ctx.Err())
 	}
+	return files, err
 }
 
 func (a *app) openManifest(name string) ([]vol.PreallocFile, error) {

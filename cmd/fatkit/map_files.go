@@ -18,7 +18,7 @@ type mapDoc struct {
 }
 
 type mapFileDoc struct {
-	Path       string          `json:"path"`
+	pathDoc
 	Size       int64           `json:"size"`
 	Allocated  int64           `json:"allocated"`
 	Fragments  int             `json:"fragments"`
@@ -61,7 +61,7 @@ func (m *mapRun) file(doc *mapDoc, n *vol.Node) error {
 	if err != nil {
 		return err
 	}
-	f := mapFileDoc{Path: n.Path, Size: n.Size, Fragments: fragments(ms), Extents: []fileExtentDoc{}}
+	f := mapFileDoc{pathDoc: newPath(n.Path), Size: n.Size, Fragments: fragments(ms), Extents: []fileExtentDoc{}}
 	f.Contiguous = f.Fragments <= 1
 	for _, e := range ms {
 		if !e.Inline {

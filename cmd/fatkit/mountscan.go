@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -107,13 +106,14 @@ func (a *app) mountScan(c *cli.Context) error {
 }
 
 func (a *app) scanImage(ctx context.Context, name string, o vol.ScanOptions) (_ *scanDoc, err error) {
+	defer func() { err = notChecked(err) }()
 	im, err := a.open(ctx, name, dev.OpenOptions{Readahead: o.Readahead})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	if j, err := a.journal(im, ""); err == nil {
-		a.reportUndo(im, j)
+	if j, err := a.journal(ctx, im, ""); err == nil {
+		a.reportUndo(ctx, im, j)
 	}
 	regions, err := a.regions(im)
 	if err != nil {
@@ -189,7 +189,7 @@ func (a *app) printScan(d *scanDoc) {
 		(&textReporter{a: a}).findings(printable(d.Image), d.Table.Findings)
 	}
 	tabular := a.columns > 0 && len(d.Volumes) > 1
-	rows := [][]string{{"PART", "TYPE", "LABEL", "SIZE", "FREE", "RESULT"}}
+	rows := [][]string{append(headTitles(), "FREE", "RESULT")}
 	for _, v := range d.Volumes {
 		name := region{part: v.Partition}.name(printable(d.Image))
 		result, free := v.state(), ""
@@ -200,7 +200,7 @@ func (a *app) printScan(d *scanDoc) {
 		case v.Skipped != "":
 			result = "skipped: " + printable(v.Skipped)
 			if !a.quiet && !tabular {
-				a.printf("%s: %s\n", name, result)
+				a.printf("%s: %s%s\n", name, result, v.within())
 			}
 		default:
 			a.printScanVolume(name, v, tabular)
@@ -208,7 +208,7 @@ func (a *app) printScan(d *scanDoc) {
 				free = fmt.Sprintf("%.0f %%", 100*float64(*v.Free)/float64(v.Clusters))
 			}
 		}
-		rows = append(rows, []string{fmt.Sprint(v.Partition), strings.ToUpper(v.Type), printable(v.Label), humanize.IBytes(uint64(max(v.Size, 0))), free, result})
+		rows = append(rows, append(v.columns(), free, result))
 	}
 	if tabular && !a.quiet {
 		a.printTable(rows)

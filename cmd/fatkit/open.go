@@ -26,6 +26,7 @@ func (im *image) Close() error { return im.file.Close() }
 // region is a part of an image that a volume is in, or may be.
 type region struct {
 	part  int       // number of the partition; 0 if it is none
+	title string    // its name in the GPT, or ""
 	at    dev.Range // bytes of the image; empty if there are none
 	drv   *vol.Driver
 	id    vol.Identity
@@ -77,6 +78,9 @@ func (a *app) open(ctx context.Context, arg string, o dev.OpenOptions) (*image, 
 	p, err := a.place(arg)
 	if err != nil {
 		return nil, about(arg, err)
+	}
+	if o.Write {
+		outliveReader()
 	}
 	f, err := dev.OpenFile(p.path, o)
 	if err != nil {
@@ -156,14 +160,14 @@ func (a *app) partition(im *image, t *dev.Table) ([]region, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.named(im, region{part: p.Number, at: p.Range, hold: writeBans(t)[p.Number]})
+	return a.named(im, region{part: p.Number, title: p.Name, at: p.Range, hold: writeBans(t)[p.Number]})
 }
 
 func (a *app) partitions(im *image, t *dev.Table) ([]region, error) {
 	var rs []region
 	why := writeBans(t)
 	for _, p := range t.Parts {
-		r, err := a.identify(im, region{part: p.Number, at: p.Range, hold: why[p.Number]})
+		r, err := a.identify(im, region{part: p.Number, title: p.Name, at: p.Range, hold: why[p.Number]})
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +202,7 @@ func (a *app) only(im *image) (region, error) {
 	for _, r := range rs {
 		if r.drv != nil {
 			known = append(known, r)
-			list = append(list, fmt.Sprintf("%s (%s, %s)", r.name(im.arg), r.id.Type, humanize.IBytes(uint64(r.at.Len))))
+			list = append(list, fmt.Sprintf("%s%s (%s, %s)", r.name(im.arg), called(r.title), r.id.Type, humanize.IBytes(uint64(r.at.Len))))
 		}
 	}
 	switch len(known) {

@@ -27,7 +27,7 @@ type preallocDoc struct {
 }
 
 type allocDoc struct {
-	Path       string      `json:"path"`
+	pathDoc
 	Size       int64       `json:"size"`
 	Valid      int64       `json:"valid"`
 	Allocated  int64       `json:"allocated"`
@@ -219,7 +219,7 @@ func (r *preallocRun) doc(res *vol.PreallocResult, info vol.Info, base int64) *p
 	d := &preallocDoc{Schema: "fatkit.prealloc/1", Image: r.image, DryRun: r.dryRun, Type: info.Type,
 		Files: []allocDoc{}, Allocated: res.ClustersAllocated}
 	for _, f := range res.Files {
-		out := allocDoc{Path: f.Path, Size: f.Size, Valid: f.Valid, Allocated: f.Allocated,
+		out := allocDoc{pathDoc: newPath(f.Path), Size: f.Size, Valid: f.Valid, Allocated: f.Allocated,
 			Contiguous: len(f.Extents) <= 1, Extents: []extentDoc{}}
 		for _, e := range f.Extents {
 			out.Extents = append(out.Extents, extentDoc{e.Start, e.Len, e.Off, base + e.Off, e.Length})

@@ -54,8 +54,8 @@ func (a *app) openFirst(c *cli.Context) (*reading, error) {
 }
 
 func (a *app) readTree(ctx context.Context, im *image, o vol.ReadOptions) (*reading, error) {
-	if j, err := a.journal(im, ""); err == nil {
-		a.reportUndo(im, j)
+	if j, err := a.journal(ctx, im, ""); err == nil {
+		a.reportUndo(ctx, im, j)
 	}
 	r, err := a.only(im)
 	if err != nil {
@@ -156,18 +156,19 @@ func (a *app) codepages() []string {
 	return known
 }
 
-// codepage reads the number of a code page, as the value of an option.
-func (a *app) codepage(option, value string) (int, error) {
-	known := a.codepages()
-	if !slices.Contains(known, value) {
-		return 0, usagef("%s \"%s\": it can be %s", option, value, strings.Join(known, ", "))
+// codepage is number, the value of an option, if there is such a code page.
+func (a *app) codepage(option string, number int) (int, error) {
+	for _, d := range a.drivers {
+		if slices.Contains(d.Holds.Codepages, number) {
+			return number, nil
+		}
 	}
-	return strconv.Atoi(value)
+	return 0, usagef("%s \"%d\": it can be %s", option, number, strings.Join(a.codepages(), ", "))
 }
 
 func (a *app) readOptions(c *cli.Context) (o vol.ReadOptions, err error) {
 	if c.IsSet("codepage") {
-		o.Codepage, err = a.codepage("--codepage", strconv.Itoa(c.Int("codepage")))
+		o.Codepage, err = a.codepage("--codepage", c.Int("codepage"))
 	}
 	return o, err
 }

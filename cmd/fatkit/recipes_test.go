@@ -192,6 +192,46 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// TestActionNames: names out of an image are no commands to the runner, which takes a
+// line that begins with "::", and "##[" wherever it stands, until it is told to stop.
+func TestActionNames(t *testing.T) {
+	voltest.Peer(t, "bash")
+	dir := t.TempDir()
+	image := filepath.Join(dir, "a.img")
+	const name = "##[set-output name=exit-code]0"
+	runNamed(t, "fatkit", "format", "-t", "fat16", "-s", "16M", image)
+	if out, code := runNamed(t, "fatkit", "prealloc", "--create", "-l", "1K", image, name); code != exitOK {
+		t.Fatal(out)
+	}
+	b, err := os.ReadFile(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b, []byte("#\x00#\x00[\x00")) // in the first piece of the long name, which is the last before the entry
+	damageAt(t, image, int64(at-1+32+30))           // the size
+	for _, report := range []string{"text", "json", "github"} {
+		run := runAction(t, dir, map[string]string{"images": "a.img", "report": report, "fail-on": "info"})
+		stopped, seen := "", 0
+		for line := range strings.Lines(run.log) {
+			line = strings.TrimSpace(line)
+			switch token, stops := strings.CutPrefix(line, "::stop-commands::"); {
+			case stopped != "" && line == "::"+stopped+"::":
+				stopped = ""
+			case stopped == "" && stops:
+				stopped = token
+			case strings.Contains(line, "##["):
+				seen++
+				if stopped == "" && !(report == "github" && strings.HasPrefix(line, "::error file=a.img,title=FAT-")) {
+					t.Errorf("%s: a command to the runner: %q", report, line)
+				}
+			}
+		}
+		if run.code != exitLeft || seen == 0 || stopped != "" {
+			t.Errorf("%s: exit %d, %d names, stopped %q\n%s", report, run.code, seen, stopped, run.log)
+		}
+	}
+}
+
 // TestReadmeJobs runs the jobs of the README: our own action by action.yml, commands
 // by a shell, and of others' actions what they are given must be there.
 func TestReadmeJobs(t *testing.T) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -38,17 +40,18 @@ func newErrorDoc(kind, message, image string) errorDoc {
 // volumeHead begins every description of a volume. Offset counts from the
 // start of the image.
 type volumeHead struct {
-	Partition int    `json:"partition,omitempty"`
-	Offset    int64  `json:"offset"`
-	Size      int64  `json:"size"`
-	Type      string `json:"type"`
-	Label     string `json:"label"`
-	ID        string `json:"id"`
+	Partition     int    `json:"partition,omitempty"`
+	PartitionName string `json:"partition_name,omitempty"` // in the GPT: what --partition-label takes
+	Offset        int64  `json:"offset"`
+	Size          int64  `json:"size"`
+	Type          string `json:"type"`
+	Label         string `json:"label"`
+	ID            string `json:"id"`
 }
 
 // head describes the volume in r as far as info knows it.
 func head(r region, info vol.Info) volumeHead {
-	h := volumeHead{Partition: r.part, Offset: r.at.Off, Size: r.at.Len,
+	h := volumeHead{Partition: r.part, PartitionName: r.title, Offset: r.at.Off, Size: r.at.Len,
 		Type: info.Type, Label: info.Label, ID: info.ID}
 	if info.Size > 0 {
 		h.Size = info.Size
@@ -57,6 +60,36 @@ func head(r region, info vol.Info) volumeHead {
 		h.Type = r.id.Type
 	}
 	return h
+}
+
+// pathDoc is where a file is in a volume. JSON has Unicode alone, in which names that
+// are none become alike: of a path that is not UTF-8 its bytes stand beside it, as they
+// are taken on the command line, in base 64 (RFC 4648, section 4).
+type pathDoc struct {
+	Path  string `json:"path"`
+	Bytes []byte `json:"path_bytes,omitempty"`
+}
+
+func newPath(path string) pathDoc { return pathDoc{path, bytesBeside(path)} }
+
+// bytesBeside are those of text that is not UTF-8; nil of other text.
+func bytesBeside(text string) []byte {
+	if utf8.ValidString(text) {
+		return nil
+	}
+	return []byte(text)
+}
+
+// allBeside are those of each of texts, if one of them is not UTF-8.
+func allBeside(texts []string) [][]byte {
+	if !slices.ContainsFunc(texts, func(s string) bool { return !utf8.ValidString(s) }) {
+		return nil
+	}
+	all := make([][]byte, len(texts))
+	for i, s := range texts {
+		all[i] = []byte(s)
+	}
+	return all
 }
 
 // byteRange is a run of bytes of the image.

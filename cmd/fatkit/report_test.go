@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -136,6 +138,16 @@ func TestScreen(t *testing.T) {
 	}
 	if plain := f.run("check", "IMAGE"); strings.Contains(plain.out, "\x1b") || !strings.Contains(plain.out, "card.img:1: error   FAKE-0002 /f0, cluster 2, byte 33280: something is wrong") {
 		t.Errorf("piped: %s", plain.out)
+	}
+}
+
+// TestWithoutEmpty: columns of which only the heading is there are left out, but not the
+// first and the last.
+func TestWithoutEmpty(t *testing.T) {
+	rows := [][]string{{"PART", "NAME", "TYPE", "FREE", "RESULT"}, {"", "", "FAT16", "", ""}, {"", "", "", "7 %", ""}}
+	want := [][]string{{"PART", "TYPE", "FREE", "RESULT"}, {"", "FAT16", "", ""}, {"", "", "7 %", ""}}
+	if diff := cmp.Diff(want, withoutEmpty(rows)); diff != "" {
+		t.Error(diff)
 	}
 }
 

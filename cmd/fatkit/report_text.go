@@ -47,7 +47,7 @@ func (t *textReporter) Image(d *checkDoc) {
 		switch v.Verdict {
 		case verdictSkipped:
 			if !t.a.quiet && !t.tabular(d) {
-				t.a.printf("%s: skipped: %s\n", name, printable(v.Reason))
+				t.a.printf("%s: skipped: %s%s\n", name, printable(v.Reason), v.within())
 			}
 		case verdictUnreadable:
 			t.a.tell("fatkit: %s: cannot be checked: %s\n", name, printable(v.Reason))
@@ -93,7 +93,7 @@ func (t *textReporter) table(d *checkDoc) {
 	if d.findings() > 0 {
 		t.a.printf("\n")
 	}
-	rows := [][]string{{"PART", "TYPE", "LABEL", "SIZE", "RESULT"}}
+	rows := [][]string{append(headTitles(), "RESULT")}
 	for _, v := range d.Volumes {
 		result := v.Verdict
 		switch v.Verdict {
@@ -104,7 +104,7 @@ func (t *textReporter) table(d *checkDoc) {
 		default:
 			result = t.verdict(v) + ": " + statsLine(v)
 		}
-		rows = append(rows, []string{fmt.Sprint(v.Partition), strings.ToUpper(v.Type), printable(v.Label), humanize.IBytes(uint64(max(v.Size, 0))), result})
+		rows = append(rows, append(v.columns(), result))
 	}
 	t.a.printTable(rows)
 }
@@ -338,7 +338,23 @@ func describe(h volumeHead) string {
 	if h.ID != "" {
 		s += " " + h.ID
 	}
-	return s + ", " + humanize.IBytes(uint64(max(h.Size, 0)))
+	return s + ", " + humanize.IBytes(uint64(max(h.Size, 0))) + h.within()
+}
+
+// within says what the partition is called that a volume is in, if it has a name.
+func (h volumeHead) within() string {
+	if h.PartitionName == "" {
+		return ""
+	}
+	return ", partition" + called(h.PartitionName)
+}
+
+// headTitles are the headings of columns that describe volumes.
+func headTitles() []string { return []string{"PART", "NAME", "TYPE", "LABEL", "SIZE"} }
+
+// columns are what h has in these.
+func (h volumeHead) columns() []string {
+	return []string{fmt.Sprint(h.Partition), printable(h.PartitionName), strings.ToUpper(h.Type), printable(h.Label), humanize.IBytes(uint64(max(h.Size, 0)))}
 }
 
 func statsLine(v *volumeDoc) string {

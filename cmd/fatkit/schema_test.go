@@ -92,7 +92,7 @@ func faultyDisk(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	realRun(t, "format", "-t", "fat16", "-s", "16M", "-L", "GOOD", "good.img").want(t, 0)
-	realRun(t, "format", "-t", "fat16", "-s", "40M", "--table", "gpt", "-L", "CARD", "disk.img").want(t, 0)
+	realRun(t, "format", "-t", "fat16", "-s", "40M", "--table", "gpt", "-L", "CARD", "--partition-label", "Karte", "disk.img").want(t, 0)
 	realRun(t, "prealloc", "--create", "-l", "100K", "disk.img", "A.BIN", "SUB/B.BIN").want(t, 0)
 	if err := errors.Join(os.Mkdir("src", 0o755), os.WriteFile("short.img", []byte("x"), 0o644)); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -94,8 +95,10 @@ func indented(text string, columns, wide int) string {
 
 // printTable prints rows in columns that fit the terminal: all but the last take
 // what they need, and the last is broken over lines, or stands below the others
-// where there is no room. The first row is the heading.
+// where there is no room. The first row is the heading, and what has nothing below it
+// is left out.
 func (a *app) printTable(rows [][]string) {
+	rows = withoutEmpty(rows)
 	widths := make([]int, len(rows[0])-1)
 	for _, row := range rows {
 		for i := range widths {
@@ -128,4 +131,20 @@ func (a *app) printTable(rows [][]string) {
 			a.printf("%s%s\n", line, strings.TrimLeft(last, " "))
 		}
 	}
+}
+
+// withoutEmpty is rows without the columns of which only the heading is there; the first and
+// the last stay.
+func withoutEmpty(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for i := range rows[0] {
+		empty := i > 0 && i < len(rows[0])-1 &&
+			!slices.ContainsFunc(rows[1:], func(row []string) bool { return row[i] != "" })
+		for n, row := range rows {
+			if !empty {
+				out[n] = append(out[n], row[i])
+			}
+		}
+	}
+	return out
 }

@@ -53,11 +53,11 @@ func (a *app) undoImage(ctx context.Context, name, log string, force bool) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, im.Close()) }()
-	j, err := a.journal(im, log)
+	j, err := a.journal(ctx, im, log)
 	if err != nil {
 		return err
 	}
-	info, err := dev.InspectUndo(j, im.file)
+	info, err := dev.InspectUndo(ctx, j, im.file)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 // deviceJournal is the undo log of the block device d, which is called path today.
 // A card may come back under another name, and another card under its name: so a
 // log is known by what it says of the device, not by what it is called.
-func (a *app) deviceJournal(path string, d dev.Device) (dev.Journal, error) {
+func (a *app) deviceJournal(ctx context.Context, path string, d dev.Device) (dev.Journal, error) {
 	dir, err := a.stateDir()
 	if err != nil {
 		return nil, err
@@ -25,11 +26,11 @@ func (a *app) deviceJournal(path string, d dev.Device) (dev.Journal, error) {
 	}
 	for _, name := range logs {
 		j := dev.FileJournal(name)
-		info, err := dev.InspectUndo(j, d)
-		if err != nil {
-			continue // not to be read: whose it is cannot be told
+		info, err := dev.InspectUndo(ctx, j, d)
+		if cancelled(ctx) {
+			return nil, err
 		}
-		switch info.State {
+		switch info.State { // none where whose it is cannot be told, as it cannot be read
 		case dev.UndoArmed, dev.UndoFinished, dev.UndoStale:
 			return j, nil
 		}

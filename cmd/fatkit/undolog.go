@@ -41,11 +41,11 @@ const undoSuffix = ".fatkit-undo"
 // journal is the undo log of an open image: that which --undo names, or beside the
 // image or, for a block device, which has no place beside it that survives a
 // reboot, among the user's state.
-func (a *app) journal(im *image, explicit string) (dev.Journal, error) {
+func (a *app) journal(ctx context.Context, im *image, explicit string) (dev.Journal, error) {
 	if explicit != "" || !im.file.IsBlock() {
 		return fileJournal(im.file.Path(), explicit)
 	}
-	return a.deviceJournal(im.file.Path(), im.file)
+	return a.deviceJournal(ctx, im.file.Path(), im.file)
 }
 
 // fileJournal is the undo log of the image file at path. Links are followed, so
@@ -79,15 +79,15 @@ func fileJournal(path, explicit string) (dev.Journal, error) {
 // after that. With strict a kept log that is in the way is an error; else it is
 // one only when there is something to write.
 func (a *app) settle(ctx context.Context, im *image, u undoFlags, writes, strict bool) (dev.Journal, error) {
-	j, err := a.journal(im, u.file)
+	j, err := a.journal(ctx, im, u.file)
 	if err != nil {
-		if !writes {
+		if !writes && !cancelled(ctx) {
 			return nil, nil // there is no place for one, and no need
 		}
 		return nil, err
 	}
 	if u.file != "" {
-		if usual, err := a.journal(im, ""); err == nil && usual.Name() != j.Name() {
+		if usual, err := a.journal(ctx, im, ""); err == nil && usual.Name() != j.Name() {
 			if err := a.settleOne(ctx, im, usual, writes, false); err != nil {
 				return nil, err
 			}
@@ -98,7 +98,7 @@ func (a *app) settle(ctx context.Context, im *image, u undoFlags, writes, strict
 
 func (a *app) settleOne(ctx context.Context, im *image, j dev.Journal, writes, strict bool) error {
 	if !writes {
-		a.reportUndo(im, j)
+		a.reportUndo(ctx, im, j)
 		return nil
 	}
 	return a.settleUndo(ctx, im, j, strict)
@@ -117,9 +117,10 @@ func unfinished(j dev.Journal) error {
 }
 
 // reportUndo tells a user who only reads of a log that waits to be applied.
-func (a *app) reportUndo(im *image, j dev.Journal) {
-	info, err := dev.InspectUndo(j, im.file)
+func (a *app) reportUndo(ctx context.Context, im *image, j dev.Journal) {
+	info, err := dev.InspectUndo(ctx, j, im.file)
 	switch {
+	case cancelled(ctx): // the command says so
 	case err != nil:
 		a.note("%s: %v", j.Name(), err)
 	case info.State == dev.UndoArmed:
@@ -145,9 +146,9 @@ func changedSince(im *image, j dev.Journal, info dev.UndoInfo) error {
 // is forgotten, and what we must not touch is an error. With strict a kept log
 // is one, too.
 func (a *app) settleUndo(ctx context.Context, im *image, j dev.Journal, strict bool) error {
-	info, err := dev.InspectUndo(j, im.file)
+	info, err := dev.InspectUndo(ctx, j, im.file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", j.Name(), err)
 	}
 	switch info.State {
 	case dev.UndoNone:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/dev/devtest"
 	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 )
 
@@ -275,7 +277,7 @@ func TestJournalPlace(t *testing.T) {
 			t.Errorf("through a link: %s", got)
 		}
 	}
-	switch _, err := a.deviceJournal("/dev/no-such-sdb", dev.NewMem(1<<20)); {
+	switch _, err := a.deviceJournal(context.Background(), "/dev/no-such-sdb", dev.NewMem(1<<20)); {
 	case os.Geteuid() == 0:
 		if got := deviceLog(t, a, "/dev/no-such-sdb", dev.NewMem(1<<20)); filepath.Dir(got) != systemState {
 			t.Errorf("root without a home: %s", got)
@@ -295,7 +297,7 @@ func TestJournalPlace(t *testing.T) {
 
 func deviceLog(t *testing.T, a *app, path string, d dev.Device) string {
 	t.Helper()
-	j, err := a.deviceJournal(path, d)
+	j, err := a.deviceJournal(context.Background(), path, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,13 +314,15 @@ func TestJournalOfACard(t *testing.T) {
 	if _, err := other.WriteAt([]byte("another"), 30_000); err != nil {
 		t.Fatal(err)
 	}
-	j, err := a.deviceJournal("/dev/sdb", card)
+	j, err := a.deviceJournal(context.Background(), "/dev/sdb", card)
 	if err != nil {
 		t.Fatal(err)
 	}
 	txn := dev.Begin(card)
-	if _, err := txn.WriteAt([]byte("new"), 100); err != nil {
-		t.Fatal(err)
+	for _, off := range []int64{100, 500_000} {
+		if _, err := txn.WriteAt([]byte("new"), off); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := txn.Commit(t.Context(), dev.CommitOptions{Undo: j, Keep: true}); err != nil {
 		t.Fatal(err)
@@ -328,5 +332,10 @@ func TestJournalOfACard(t *testing.T) {
 	}
 	if got := deviceLog(t, a, "/dev/sdb", other); got == j.Name() {
 		t.Error("another card has the same log")
+	}
+	dying := devtest.NewFault(card)
+	dying.Where(func(o devtest.Op) bool { return o.Kind == devtest.Read && o.Off <= 500_000 && 500_000 < o.End() }, errors.New("input/output error"))
+	if got := deviceLog(t, a, "/dev/sdd", dying); got != j.Name() {
+		t.Errorf("the log of sdb is %s, found for it when a part of it cannot be read is %s", j.Name(), got)
 	}
 }

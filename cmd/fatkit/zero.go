@@ -22,7 +22,7 @@ type zeroDoc struct {
 }
 
 type zeroedFileDoc struct {
-	Path   string `json:"path"`
+	pathDoc
 	Offset int64  `json:"offset"`
 	Length int64  `json:"length"`
 	Blocks uint64 `json:"blocks"`
@@ -160,7 +160,7 @@ func (r *zeroRun) runFiles(ctx context.Context) error {
 		}
 		doc.Type = s.vol.Info().Type
 		for _, f := range res.Files {
-			doc.Files = append(doc.Files, zeroedFileDoc(f))
+			doc.Files = append(doc.Files, zeroedFileDoc{newPath(f.Path), f.Offset, f.Length, f.Blocks, f.Runs})
 		}
 		return nil
 	})

@@ -171,8 +171,9 @@ func (f *File) zeroPlace(r Range) error {
 	if whole.Empty() || f.noZero.Load() {
 		return f.writeZeros(r)
 	}
-	for off := whole.Off; off < whole.End(); off += zeroStep {
-		step := Range{Off: off, Len: min(zeroStep, whole.End()-off)}
+	for left := whole; !left.Empty(); {
+		step := Range{Off: left.Off, Len: min(zeroStep, left.Len)}
+		left = Range{Off: step.End(), Len: left.Len - step.Len}
 		err := ask(f.f, step)
 		f.holes.zeroed(step)
 		if errors.Is(err, errors.ErrUnsupported) {
@@ -226,12 +227,11 @@ func (f *File) Discard(r Range) error {
 // within is the largest part of r that begins and ends at multiples of unit;
 // it is empty where there is none.
 func within(r Range, unit int64) Range {
-	off := (r.Off + unit - 1) / unit * unit
-	end := r.End() / unit * unit
-	if end <= off {
+	skip := (unit - r.Off%unit) % unit // to be added only inside r, as an offset may be the largest there is
+	if skip >= r.Len {
 		return Range{Off: r.Off}
 	}
-	return Range{Off: off, Len: end - off}
+	return Range{Off: r.Off + skip, Len: (r.Len - skip) / unit * unit}
 }
 
 // WriteZeros writes zeros over r of d, whatever is there: the way that always
@@ -241,10 +241,12 @@ func WriteZeros(d Device, r Range) error {
 		return err
 	}
 	p := make([]byte, min(r.Len, zeroBuffer))
-	for off := r.Off; off < r.End(); off += int64(len(p)) {
-		if _, err := d.WriteAt(p[:min(int64(len(p)), r.End()-off)], off); err != nil {
+	for !r.Empty() {
+		n := min(int64(len(p)), r.Len)
+		if _, err := d.WriteAt(p[:n], r.Off); err != nil {
 			return err
 		}
+		r = Range{Off: r.Off + n, Len: r.Len - n}
 	}
 	return nil
 }

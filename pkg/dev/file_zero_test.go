@@ -2,6 +2,7 @@ package dev
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
@@ -181,7 +182,9 @@ func TestWithin(t *testing.T) {
 		{Range{0, 512}, Range{0, 512}},
 		{Range{1, 511}, Range{1, 0}},
 		{Range{1, 1023}, Range{512, 512}},
-		{Range{1, 1022}, Range{1, 0}},
+		{Range{1, 1022}, Range{512, 0}},
+		{Range{math.MaxInt64 - 1024, 1024}, Range{math.MaxInt64 - 1023, 512}},
+		{Range{math.MaxInt64 - 100, 100}, Range{math.MaxInt64 - 100, 0}},
 		{Range{511, 514}, Range{512, 512}},
 		{Range{600, 10}, Range{600, 0}},
 	} {

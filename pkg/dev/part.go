@@ -56,6 +56,7 @@ const (
 	FaultUnprotected = "gpt-unprotected"      // no protective MBR in front of a GPT
 	FaultIgnored     = "gpt-ignored"          // an MBR in use before a sound GPT
 	FaultHybrid      = "hybrid-mismatch"      // an MBR entry beside a GPT that is not in it
+	FaultShort       = "gpt-protection-short" // the protective MBR ends before the disk
 	FaultSameGUID    = "partition-guid-twice" // two partitions have the same GUID
 	FaultBeyond      = "partition-beyond-end" // a partition leaves the device
 	FaultOverlap     = "partition-overlap"    // two partitions share bytes

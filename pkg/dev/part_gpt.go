@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"unicode/utf16"
 )
 
@@ -166,6 +167,7 @@ func readGPT(d Device, m *mbr) (*Table, error) {
 		if c.chosen().wrong == "" {
 			r := newGPTReader(d, c)
 			r.hybrid(m)
+			r.protection(m)
 			return &r.Table, nil
 		}
 		if c.first.head != nil && c.first.head.signed() || len(reasons) == 0 {
@@ -276,6 +278,29 @@ func (r *tableReader) hybrid(m *mbr) {
 		if !known {
 			r.fault(FaultHybrid, 0, mbrEntryRange(0, i), "entry %d has type 0x%02x, sectors %d to %d", i+1, e.kind(), e.start(), e.start()+e.length()-1)
 		}
+	}
+}
+
+// protection looks at how far the entry goes that protects a GPT: [UEFI] 5.2.3, to the
+// end of the disk, or as far as 32 bits can say. In a hybrid it protects what lies before
+// the others, and where the backup is not at the end, the disk became larger, which is
+// told of there. One that goes beyond the disk protects all of it.
+func (r *tableReader) protection(m *mbr) {
+	at := -1
+	for i := range 4 {
+		switch e := m.entry(i); {
+		case e.kind() == typeGPT && at < 0: // of no sectors, too
+			at = i
+		case !e.empty():
+			return
+		}
+	}
+	if at < 0 || r.has(FaultMisplaced) {
+		return
+	}
+	e, sectors := m.entry(at), r.d.Size()/r.Sector
+	if end := e.start() + e.length(); e.length() != math.MaxUint32 && end < sectors {
+		r.fault(FaultShort, 0, mbrEntryRange(0, at), "it protects %d sectors from %d on, and the last one is %d", e.length(), e.start(), sectors-1)
 	}
 }
 

@@ -441,6 +441,28 @@ func (h hollow) Discard(dev.Range) error                  { return nil }
 func (h hollow) Sync() error                              { return nil }
 func (h hollow) Close() error                             { return nil }
 
+// zeroed is a hollow that counts what is written to it.
+type zeroed struct {
+	hollow
+	n *int64
+}
+
+func (z zeroed) WriteAt(p []byte, off int64) (int, error) {
+	*z.n += int64(len(p))
+	return len(p), dev.CheckRange("write", dev.Range{Off: off, Len: int64(len(p))}, z.size)
+}
+
+// TestWriteZerosLargest writes zeros up to the last byte that there can be.
+func TestWriteZerosLargest(t *testing.T) {
+	for _, want := range []int64{1, 1 << 20, 5<<20 + 7} {
+		d := zeroed{hollow{math.MaxInt64}, new(int64)}
+		must(t, dev.WriteZeros(d, dev.Range{Off: math.MaxInt64 - want, Len: want}))
+		if *d.n != want {
+			t.Errorf("%d of %d bytes", *d.n, want)
+		}
+	}
+}
+
 func TestTxnReadsBaseOnce(t *testing.T) {
 	trace := devtest.NewTrace(speckled(64<<10, 1))
 	txn := dev.Begin(trace)

@@ -82,7 +82,7 @@ var (
 	// can undo nothing any more, could not be removed.
 	ErrUndoLeft = errors.New("done, but the undo log could not be removed")
 	// ErrNotRestored: a commit failed, and taking it back failed as well; the
-	// image is neither as before nor as after, and the log is still there.
+	// image may be neither as before nor as after, and the log is still there.
 	ErrNotRestored = errors.New("the image could not be restored; its undo log is kept")
 )
 

@@ -8,9 +8,10 @@ import (
 )
 
 // InspectUndo says what log j has for the image d: it reads and checks all of
-// the log, and writes nothing. The error is about reading: a log that must be
-// refused is no error but a state.
-func InspectUndo(j Journal, d Device) (UndoInfo, error) {
+// the log, and writes nothing. The error is about reading, or ctx's: a log that must
+// be refused is no error but a state. With an error the state is UndoNone, unless d is
+// surely what the log is of, and parts of it cannot be read.
+func InspectUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 	lf, err := j.Open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return UndoInfo{State: UndoNone}, nil
@@ -20,7 +21,7 @@ func InspectUndo(j Journal, d Device) (UndoInfo, error) {
 	}
 	defer lf.Close()
 	u := undoReader{lf: lf, name: j.Name()}
-	err = u.verify(context.Background(), d)
+	err = u.verify(ctx, d)
 	return u.info, err
 }
 

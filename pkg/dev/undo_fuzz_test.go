@@ -165,7 +165,7 @@ func TestUndoForeignRecord(t *testing.T) {
 	must(t, err)
 	_, err = lf.WriteAt(b, 0)
 	must(t, err)
-	if info, err := dev.InspectUndo(w.Journal(), w.Device()); err != nil || info.State != dev.UndoDamaged {
+	if info, err := dev.InspectUndo(context.Background(), w.Journal(), w.Device()); err != nil || info.State != dev.UndoDamaged {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -200,7 +200,7 @@ func FuzzUndoLog(f *testing.F) {
 		_, err = lf.WriteAt(b, 0)
 		must(t, err)
 		before := len(w.Ops())
-		inspected, err := dev.InspectUndo(w.Journal(), w.Device())
+		inspected, err := dev.InspectUndo(context.Background(), w.Journal(), w.Device())
 		if err != nil || len(w.Ops()) != before {
 			t.Fatalf("inspect: %v, %d operations", err, len(w.Ops())-before)
 		}

@@ -105,12 +105,25 @@ func (u *undoReader) each(fn func(rec undoRecord, old, sums []byte) error) error
 
 // verify settles whether the log may be applied to d, without writing. What is
 // wrong with the log is in info.State; an error means that log or image could
-// not be read.
+// not be read. With one the state is none, but where the log is certainly that of d.
 func (u *undoReader) verify(ctx context.Context, d Device) error {
 	err := u.open()
 	if err != nil || u.info.State.Err() != nil || u.info.State == UndoIncomplete {
 		return err
 	}
+	err = u.compare(ctx, d)
+	if err != nil && !errors.Is(err, errUnread) {
+		u.info.State = UndoNone
+	}
+	return err
+}
+
+// errUnread is around the error of a part of the image that cannot be read, though it
+// is known to be the one that the log is of.
+var errUnread = errors.New("the image cannot be held against its undo log")
+
+// compare holds the log, which says itself that it is armed or finished, against d.
+func (u *undoReader) compare(ctx context.Context, d Device) error {
 	if u.head.imageSize != d.Size() {
 		u.info.State = UndoForeign
 		// Go on: damage counts more than the size, which may be the damage.
@@ -120,20 +133,23 @@ func (u *undoReader) verify(ctx context.Context, d Device) error {
 		return err
 	}
 	stale := false
+	var unread error // the log is read on: whose it is shows at its end
 	u.info.Bytes, u.info.Cut = 0, u.info.State == UndoArmed
 	buf := make([]byte, 64<<10)
-	err = u.each(func(rec undoRecord, old, sums []byte) error {
+	err := u.each(func(rec undoRecord, old, sums []byte) error {
 		if err := cancelled(ctx, "undo"); err != nil {
 			return err
 		}
 		u.info.Bytes += rec.Len
 		overlay(first, rec, old)
-		if u.info.State == UndoForeign || stale {
+		if u.info.State == UndoForeign || stale || unread != nil {
 			return nil
 		}
 		left, err := u.left(ctx, d, rec, old, sums, buf)
-		stale = !left
-		return err
+		if stale, unread = !left && err == nil, err; ctx.Err() != nil {
+			return err
+		}
+		return nil
 	})
 	switch {
 	case isDamaged(err):
@@ -143,6 +159,8 @@ func (u *undoReader) verify(ctx context.Context, d Device) error {
 		return err
 	case u.info.State == UndoForeign || sha256.Sum256(first) != u.head.identity:
 		u.info.State = UndoForeign
+	case unread != nil:
+		return fmt.Errorf("%w: %w", errUnread, unread)
 	case stale:
 		u.info.State = UndoStale
 	}

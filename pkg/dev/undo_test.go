@@ -116,7 +116,7 @@ func TestUndoFinished(t *testing.T) {
 	image := imageForChanges()
 	w := devtest.NewWorld(image)
 	must(t, changes(dev.CommitOptions{Keep: true})(w.Device(), w.Journal()))
-	info, err := dev.InspectUndo(w.Journal(), w.Device())
+	info, err := dev.InspectUndo(context.Background(), w.Journal(), w.Device())
 	if err != nil || info.State != dev.UndoFinished || info.Label != "test" || info.Blocks == 0 || info.Bytes == 0 {
 		t.Fatalf("%+v, %v", info, err)
 	}
@@ -131,7 +131,7 @@ func TestUndoFinished(t *testing.T) {
 					t.Error("the log is still there")
 				}
 				again := run.After(devtest.None()) // the removal is lost
-				info, err := dev.InspectUndo(again.Journal(), again.Device())
+				info, err := dev.InspectUndo(context.Background(), again.Journal(), again.Device())
 				if err != nil || info.State != dev.UndoIncomplete {
 					t.Errorf("the log that came back: %+v, %v", info, err)
 				}
@@ -230,7 +230,7 @@ func TestUndoRefuses(t *testing.T) {
 			w := tt.world(t)
 			tt.spoil(t, w)
 			before := contents(t, w.Device())
-			info, err := dev.InspectUndo(w.Journal(), w.Device())
+			info, err := dev.InspectUndo(context.Background(), w.Journal(), w.Device())
 			if err != nil || info.State != tt.want {
 				t.Fatalf("inspect: %+v, %v; want state %v", info, err, tt.want)
 			}
@@ -258,7 +258,7 @@ func TestUndoRefuses(t *testing.T) {
 func TestUndoOtherSize(t *testing.T) {
 	w := cutMidway(t)
 	other := speckled(600_512, 7)
-	info, err := dev.InspectUndo(w.Journal(), other)
+	info, err := dev.InspectUndo(context.Background(), w.Journal(), other)
 	if err != nil || info.State != dev.UndoForeign {
 		t.Errorf("%+v, %v", info, err)
 	}
@@ -274,7 +274,7 @@ func TestUndoStates(t *testing.T) {
 
 func TestUndoNone(t *testing.T) {
 	w := devtest.NewWorld(imageForChanges())
-	if info, err := dev.InspectUndo(w.Journal(), w.Device()); err != nil || info.State != dev.UndoNone {
+	if info, err := dev.InspectUndo(context.Background(), w.Journal(), w.Device()); err != nil || info.State != dev.UndoNone {
 		t.Errorf("inspect: %+v, %v", info, err)
 	}
 	if _, err := dev.ApplyUndo(context.Background(), w.Journal(), w.Device()); !errors.Is(err, fs.ErrNotExist) {
@@ -282,10 +282,21 @@ func TestUndoNone(t *testing.T) {
 	}
 }
 
+// TestInspectCancelled: a log may be as large as the image, so looking at one can be
+// stopped.
+func TestInspectCancelled(t *testing.T) {
+	w := cutMidway(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if info, err := dev.InspectUndo(ctx, w.Journal(), w.Device()); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
 func TestUndoReadOnly(t *testing.T) {
 	w := cutMidway(t)
 	image := &ram{b: contents(t, w.Device()), readOnly: true}
-	if info, err := dev.InspectUndo(w.Journal(), image); err != nil || info.State != dev.UndoArmed {
+	if info, err := dev.InspectUndo(context.Background(), w.Journal(), image); err != nil || info.State != dev.UndoArmed {
 		t.Errorf("inspect: %+v, %v", info, err)
 	}
 	if _, err := dev.ApplyUndo(context.Background(), w.Journal(), image); !errors.Is(err, dev.ErrReadOnly) {
@@ -435,7 +446,7 @@ func TestCommitDiscardsLog(t *testing.T) {
 	back := 0
 	for seed := range uint64(40) {
 		after := w.After(devtest.Random(seed))
-		info, err := dev.InspectUndo(after.Journal(), after.Device())
+		info, err := dev.InspectUndo(context.Background(), after.Journal(), after.Device())
 		switch {
 		case err != nil || info.State != dev.UndoIncomplete && info.State != dev.UndoNone:
 			t.Fatalf("the log that came back: %+v, %v", info, err)
@@ -486,7 +497,7 @@ func TestUndoLabel(t *testing.T) {
 		must(t, write(txn, 0, 1))
 		j := devtest.NewWorld(m).Journal()
 		must(t, commitWith(txn, dev.CommitOptions{Undo: j, Keep: true, Label: label}))
-		if info, err := dev.InspectUndo(j, m); err != nil || info.Label != want {
+		if info, err := dev.InspectUndo(context.Background(), j, m); err != nil || info.Label != want {
 			t.Errorf("%+v, %v", info, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -19,6 +20,7 @@ type undoWriter struct {
 	rec    undoRecord
 	sums   []byte // of the open record
 	start  int    // of it in buf
+	ended  bool   // header or mark may say by now that the log is not armed
 }
 
 // createUndo makes a log for the image d, whose contents are the old ones.
@@ -109,6 +111,7 @@ func (w *undoWriter) arm() error {
 
 // finish marks the log as that of a finished commit and closes it.
 func (w *undoWriter) finish() error {
+	w.ended = true
 	if err := w.durably(encodeMark(w.header), undoSector); err != nil {
 		return err
 	}
@@ -118,7 +121,20 @@ func (w *undoWriter) finish() error {
 }
 
 // disarm takes the log's validity; remove must follow.
-func (w *undoWriter) disarm() error { return disarm(w.j, w.lf) }
+func (w *undoWriter) disarm() error {
+	w.ended = true
+	return disarm(w.j, w.lf)
+}
+
+// rearm makes the log durably what it was while the image was written. It is called
+// before the image is touched again, so whichever of its states the log has after a
+// power cut meanwhile, it goes with the image.
+func (w *undoWriter) rearm() error {
+	if !w.ended {
+		return nil
+	}
+	return w.durably(append(bytes.Clone(w.header), make([]byte, undoSector)...), 0)
+}
 
 // remove closes and removes the log.
 func (w *undoWriter) remove() error { return removeLog(w.j, w.lf) }
@@ -140,7 +156,10 @@ func (w *undoWriter) restore(ctx context.Context, d Device) error {
 	// Read the log back before trusting it, but do not check the identity: it
 	// is this image, and a sector that can not be read must not stop us.
 	v := undoReader{lf: w.lf, name: w.j.Name()}
-	err := v.open()
+	err := w.rearm()
+	if err == nil {
+		err = v.open()
+	}
 	if err == nil {
 		err = v.each(func(undoRecord, []byte, []byte) error { return nil })
 	}

@@ -56,6 +56,11 @@ func gptProblems() []vol.Problem {
 			"Each partition of a GPT has a GUID of its own. Where two have the same, as after a partition was copied with its entry, "+
 				"root=PARTUUID= and /dev/disk/by-partuuid mean one of them by chance.",
 			"[UEFI] 5.3.3 GPT Partition Entry Array: UniquePartitionGUID"),
+		row("DISK-0009", dev.FaultShort, vol.SevInfo, "the protective MBR ends before the disk does",
+			"The one entry of the MBR before a GPT, of type 0xEE, is to go from the second sector to the last one, or as far as 32 bits can say. "+
+				"What it leaves out looks free to a program that knows no GPT. Systems that know it do not mind. "+
+				"\"sfdisk --relocate gpt-bak-std\" sets the size, and so does fdisk when it writes the table.",
+			"[UEFI] 5.2.3 Protective MBR: SizeInLBA"),
 	}
 }
 

@@ -103,10 +103,10 @@ func (t *table) rising(c, n uint32) (uint32, error) {
 // ok is false where they are anything but need clusters and an end mark.
 func (t *table) runsOf(c, need uint32, dst []space.Extent) (_ []space.Extent, ok bool, err error) {
 	const entries = dev.WindowLen / 4
-	loop := loopFinder{}
+	loop := space.LoopFinder{}
 	var window []byte // of the table, with the entries of clusters from … on
 	from := uint32(0)
-	for need > 0 && t.g.Valid(c) && !loop.met(c) {
+	for need > 0 && t.g.Valid(c) && !loop.Met(c) {
 		if window == nil || c-from >= entries {
 			from = c / entries * entries
 			if window, err = t.win.Rest(int64(from) * 4); err != nil {

@@ -43,7 +43,7 @@ func TestDeepTree(t *testing.T) {
 	n := 0
 	for _, o := range fsck(t, l.m, nil).Outcomes {
 		if p := o.Loc.Path; o.Slug == "directory-valid" {
-			if n++; len(p) > maxPath+2*name+10 || !utf8.ValidString(p) || !strings.HasSuffix(p, long+string(rune('A'+(n-1)%26))) {
+			if n++; len(p) > vol.MaxPath+2*name+10 || !utf8.ValidString(p) || !strings.HasSuffix(p, long+string(rune('A'+(n-1)%26))) {
 				t.Fatalf("%d bytes of path: %.200s", len(p), p)
 			}
 		}

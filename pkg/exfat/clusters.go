@@ -1,45 +1,28 @@
 package exfat
 
-import "github.com/fatkit/fatkit/pkg/space"
+import (
+	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
+)
 
 // clusters are where a file or directory lies, before a change and after it.
 type clusters struct {
-	old   []space.Extent
-	add   []space.Extent
-	noFat bool // old has no FAT chain
+	vol.Clusters
+	noFat bool // Old has no FAT chain
 	root  bool // it always has one: no entry could say that it has not
 }
-
-// all is every extent after the change.
-func (c *clusters) all() []space.Extent {
-	return space.Concat(c.old, c.add)
-}
-
-// first is the first cluster after the change, 0 for none.
-func (c *clusters) first() uint32 {
-	switch {
-	case len(c.old) > 0:
-		return c.old[0].Start
-	case len(c.add) > 0:
-		return c.add[0].Start
-	}
-	return 0
-}
-
-// count is how many clusters there are after the change.
-func (c *clusters) count() uint64 { return space.Units(c.old) + space.Units(c.add) }
 
 // contiguous tells whether the entry says NoFatChain after the change: what has
 // grown says so if it is one run, [exFAT] §6.4.2.2, and then its FAT entries
 // mean nothing. What has not grown stays as it was.
 func (c *clusters) contiguous() bool {
 	switch {
-	case c.root || c.count() == 0:
+	case c.root || c.Count() == 0:
 		return false
-	case len(c.add) == 0:
+	case len(c.Add) == 0:
 		return c.noFat
 	}
-	return len(c.all()) == 1
+	return len(c.All()) == 1
 }
 
 // chain is one run of a FAT chain that is to be written.
@@ -51,13 +34,13 @@ type chainRun struct {
 // links is what the FAT lacks of the chain: what was added, and all that was
 // there before if that had none, because it was contiguous and is no more.
 func (c *clusters) links() []chainRun {
-	if len(c.add) == 0 || c.contiguous() {
+	if len(c.Add) == 0 || c.contiguous() {
 		return nil
 	}
-	es := c.all()
-	if n := len(c.old); n > 0 && !c.noFat {
-		last := uint32(c.old[n-1].End() - 1)
-		es = space.Concat([]space.Extent{{Start: last, Len: 1}}, c.add)
+	es := c.All()
+	if n := len(c.Old); n > 0 && !c.noFat {
+		last := uint32(c.Old[n-1].End() - 1)
+		es = space.Concat([]space.Extent{{Start: last, Len: 1}}, c.Add)
 	}
 	runs := make([]chainRun, len(es))
 	for i, e := range es {

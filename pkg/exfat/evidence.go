@@ -189,9 +189,9 @@ func (w *walk) reaches(s *stream) (bool, error) {
 		return false, nil
 	}
 	c := s.start
-	loop := loopFinder{}
+	loop := space.LoopFinder{}
 	for n := uint32(0); n < s.need; n++ {
-		if !w.c.g.Valid(c) || loop.met(c) {
+		if !w.c.g.Valid(c) || loop.Met(c) {
 			return false, nil
 		}
 		var err error
@@ -200,19 +200,6 @@ func (w *walk) reaches(s *stream) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// loopFinder notices that a walk comes back to where it was, by Brent's method.
-type loopFinder struct{ mark, steps, power uint32 }
-
-func (l *loopFinder) met(c uint32) bool {
-	if c == l.mark && l.mark != 0 {
-		return true
-	}
-	if l.steps++; l.steps > l.power {
-		l.mark, l.power, l.steps = c, 2*l.power+1, 0
-	}
-	return false
 }
 
 // mendAttribute looks whether a file was a directory: then it holds entry sets

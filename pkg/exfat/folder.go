@@ -20,12 +20,18 @@ type folder struct {
 	slot   int  // of its set, in parent
 	fresh  bool // not on the disk yet
 	slots  *vol.Slots
-	names  *vol.NameIndex // by slot
+	names  *vol.NameTable // by slot
 	odd    string         // something in it that cannot be, or nobody may pass over
 	kids   map[int]*folder
 	edited bool // entries came or went
 	dated  bool // its times are those that were asked for
 }
+
+// Where is vol.Changing.
+func (f *folder) Where() (string, *vol.Clusters) { return f.path, &f.Clusters }
+
+// Changed is vol.Changing.
+func (f *folder) Changed() bool { return f.slots.Changed() }
 
 // folders are the directories of a volume that a change has come by.
 type folders struct {
@@ -40,19 +46,14 @@ type folders struct {
 	all  []*folder // parents before their children
 }
 
-// damaged is vol.ErrDamaged with what and where.
-func damaged(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w; run check first", vol.ErrDamaged, path, fmt.Errorf(format, args...))
-}
-
 // openFolders reads the root directory.
 func (v *volume) openFolders() (*folders, error) {
-	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, keys: vol.NewNameKeys(), now: v.now}
+	ds := &folders{d: v.d, g: v.g, t: newTable(v.d, v.g), m: v.m, up: v.upcase, keys: vol.NewNameKeys(v.upcase.fold), now: v.now}
 	es, err := ds.t.rootClusters()
 	if err != nil {
 		return nil, damagedChain("/", err)
 	}
-	ds.root = &folder{path: "/", clusters: clusters{old: es, root: true}}
+	ds.root = &folder{path: "/", clusters: clusters{Clusters: vol.Clusters{Old: es}, root: true}}
 	ds.all = append(ds.all, ds.root)
 	return ds, ds.load(ds.root)
 }
@@ -60,7 +61,7 @@ func (v *volume) openFolders() (*folders, error) {
 // damagedChain is err, as damage of path where it tells of a chain.
 func damagedChain(path string, err error) error {
 	if b := new(brokenChain); errors.As(err, &b) {
-		return damaged(path, "%w", err)
+		return vol.DamagedAt(path, "%w", err)
 	}
 	return err
 }
@@ -73,7 +74,7 @@ func (ds *folders) clustersOf(path string, set entrySet) (clusters, error) {
 	if err != nil {
 		return clusters{}, damagedChain(path, err)
 	}
-	return clusters{old: es, noFat: st.noFatChain()}, ds.marked(path, es)
+	return clusters{Clusters: vol.Clusters{Old: es}, noFat: st.noFatChain()}, ds.marked(path, es)
 }
 
 // marked is damage where a cluster of es is marked as free.
@@ -81,7 +82,7 @@ func (ds *folders) marked(path string, es []space.Extent) error {
 	for _, e := range es {
 		e.Start -= firstCluster
 		if n := ds.m.CountUsedIn(e); n != uint64(e.Len) {
-			return damaged(path, "%d of its clusters are marked as free", uint64(e.Len)-n)
+			return vol.DamagedAt(path, "%d of its clusters are marked as free", uint64(e.Len)-n)
 		}
 	}
 	return nil
@@ -89,22 +90,22 @@ func (ds *folders) marked(path string, es []space.Extent) error {
 
 // load reads the slots of f, whose clusters are known, and indexes the names.
 func (ds *folders) load(f *folder) error {
-	if err := ds.marked(f.path, f.old); err != nil {
+	if err := ds.marked(f.path, f.Old); err != nil {
 		return err
 	}
 	var err error
-	if f.slots, err = vol.ReadSlots(ds.d, ds.g.rangesOf(f.old), maxDirSlots); err != nil {
+	if f.slots, err = vol.ReadSlots(ds.d, ds.g.rangesOf(f.Old), maxDirSlots); err != nil {
 		return err
 	}
 	ds.index(f)
 	return nil
 }
 
-// nameless gives f an index without names.
+// nameless gives f a table without names.
 func (ds *folders) nameless(f *folder) {
-	f.names = vol.NewNameIndex(ds.keys, ds.up.fold, func(slot int32, dst []uint16) []uint16 {
+	f.names = vol.NewNameTable(ds.keys, func(slot int32, dst []uint16) []uint16 {
 		return setAt(f.slots, int(slot)).units(dst)
-	})
+	}, nil)
 }
 
 // index collects the names and the free slots.
@@ -178,7 +179,7 @@ func missing(path string, dir *folder, name string) error {
 // usable refuses a set that must not be changed.
 func (ds *folders) usable(f file) error {
 	if why := f.set().flaw(ds.up); why != "" {
-		return damaged(f.path, "%s", why)
+		return vol.DamagedAt(f.path, "%s", why)
 	}
 	if kind := f.set().unknown(); kind != 0 {
 		return fmt.Errorf("%w: %s has an entry of type %#02x, which is not known and forbids changes", vol.ErrRequest, f.path, kind)
@@ -228,7 +229,7 @@ func (ds *folders) unread(f file) (*folder, error) {
 	}
 	// §7.4: at most 256 MiB. Of whole clusters, or no system mounts it.
 	if n := set.stream().length(); n > maxDirBytes || n%uint64(ds.g.ClusterSize) != 0 {
-		return nil, damaged(f.path, "a directory cannot have %d bytes in clusters of %d", n, ds.g.ClusterSize)
+		return nil, vol.DamagedAt(f.path, "a directory cannot have %d bytes in clusters of %d", n, ds.g.ClusterSize)
 	}
 	cs, err := ds.clustersOf(f.path, set)
 	if err != nil {

@@ -15,7 +15,7 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	}
 	if f.odd != "" {
 		// What is not whole may be a file of this name.
-		return 0, damaged(f.path, "%s", f.odd)
+		return 0, vol.DamagedAt(f.path, "%s", f.odd)
 	}
 	set := newEntrySet(ds.up, units, setFields{attr: attr, at: ds.now})
 	slot, ok := f.slots.Room(set.slots())
@@ -25,7 +25,7 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	err = f.slots.Growing(slot, set.slots(), func(s []byte) bool { return entry(s).inUse() })
 	switch {
 	case errors.Is(err, vol.ErrBehindEnd):
-		return 0, damaged(f.path, "%w", err)
+		return 0, vol.DamagedAt(f.path, "%w", err)
 	case err != nil:
 		return 0, err
 	}
@@ -56,7 +56,7 @@ func (f *folder) missing(g *Geometry) uint32 {
 	if f.fresh {
 		need = max(need, 1)
 	}
-	if had := uint32(f.count()); need > had {
+	if had := uint32(f.Count()); need > had {
 		return need - had
 	}
 	return 0
@@ -71,9 +71,9 @@ func (ds *folders) place(f *folder) {
 	}
 	at := file{dir: f.parent, slot: f.slot}
 	set := at.set()
-	if len(f.add) > 0 {
-		n := f.count() * uint64(ds.g.ClusterSize)
-		set.allocate(f.first(), n, n, f.contiguous())
+	if len(f.Add) > 0 {
+		n := f.Count() * uint64(ds.g.ClusterSize)
+		set.allocate(f.First(), n, n, f.contiguous())
 	}
 	if !f.dated {
 		set.file().touch(ds.now)
@@ -84,5 +84,5 @@ func (ds *folders) place(f *folder) {
 
 // store writes what has changed of f.
 func (ds *folders) store(f *folder) error {
-	return f.slots.Store(ds.d, ds.g.rangesOf(f.all()))
+	return f.slots.Store(ds.d, ds.g.rangesOf(f.All()))
 }

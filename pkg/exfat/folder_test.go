@@ -386,12 +386,12 @@ func TestFolderCustomUpcase(t *testing.T) {
 	}
 }
 
-// The index finds what a map of folded names finds.
-func TestNameIndex(t *testing.T) {
+// The table finds what a map of folded names finds.
+func TestNameTable(t *testing.T) {
 	up := standardTable()
 	rnd := rand.New(rand.NewPCG(3, 3))
 	s := vol.NewSlots(maxDirSlots)
-	x := vol.NewNameIndex(vol.NewNameKeys(), up.fold, func(slot int32, dst []uint16) []uint16 { return setAt(s, int(slot)).units(dst) })
+	x := vol.NewNameTable(vol.NewNameKeys(up.fold), func(slot int32, dst []uint16) []uint16 { return setAt(s, int(slot)).units(dst) }, nil)
 	want := map[string]int{}
 	name := func() []uint16 {
 		u := make([]uint16, 1+rnd.IntN(4))
@@ -416,9 +416,12 @@ func TestNameIndex(t *testing.T) {
 		set := newEntrySet(up, u, setFields{})
 		slot, _ := s.Room(set.slots())
 		copy(s.Run(slot, set.slots()), set)
-		x.Add(int32(slot))
-		if _, there := want[key(u)]; !there {
-			want[key(u)] = slot
+		first, there := want[key(u)]
+		if !there {
+			want[key(u)], first = slot, -1
+		}
+		if got := x.Add(int32(slot)); int(got) != first {
+			t.Fatalf("%v: the first is in slot %d, not %d", u, first, got)
 		}
 	}
 }

@@ -75,8 +75,8 @@ func (l *lostFiles) head(cl uint32) error {
 // length is how many clusters the chain from cl on has; ok if all are lost and
 // it ends.
 func (l *lostFiles) length(cl uint32) (n uint32, ok bool, err error) {
-	loop := loopFinder{}
-	for !loop.met(cl) {
+	loop := space.LoopFinder{}
+	for !loop.Met(cl) {
 		if lost, err := l.c.isLost(cl); err != nil || !lost || l.chained.Used(cl-firstCluster) {
 			return n, false, err
 		}

@@ -37,7 +37,7 @@ func lost(d dev.Device, err error) (*vol.Scan, error) {
 	if merr != nil || main.fault == nil {
 		return nil, err
 	}
-	return &vol.Scan{Info: vol.Info{Type: "exfat"}, Mountable: "no", Reasons: []vol.Reason{reason(main.fault.slug, "%v", main.fault)}}, nil
+	return &vol.Scan{Info: vol.Info{Type: "exfat"}, Mountable: "no", Reasons: []vol.Reason{vol.NewReason(Problems(), main.fault.slug, "%v", main.fault)}}, nil
 }
 
 // scanner collects a vol.Scan.
@@ -57,7 +57,7 @@ func (s *scanner) describe(r *region) {
 }
 
 func (s *scanner) say(slug, format string, args ...any) {
-	s.out.Reasons = append(s.out.Reasons, reason(slug, format, args...))
+	s.out.Reasons = append(s.out.Reasons, vol.NewReason(Problems(), slug, format, args...))
 }
 
 // refused is a reason for which the kernel does not mount the volume.

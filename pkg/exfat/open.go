@@ -88,16 +88,12 @@ func needsCheck(d dev.Device) error {
 		return err
 	}
 	if marks := b.marks(); len(marks) > 0 {
-		return dirty("%s", marks[0].Message)
+		return vol.Dirtyf("%s", marks[0].Message)
 	}
 	if b.u16(offVolumeFlags)&flagActiveFat != 0 {
-		return dirty("the second FAT is marked as active, and there is one")
+		return vol.Dirtyf("the second FAT is marked as active, and there is one")
 	}
 	return nil
-}
-
-func dirty(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", vol.ErrDirty, fmt.Errorf(format, args...))
 }
 
 // marks are the flags that ask for a check, [exFAT] §3.1.13.2 and §3.1.13.3.
@@ -105,21 +101,12 @@ func (b bootSector) marks() []vol.Reason {
 	var rs []vol.Reason
 	flags := b.u16(offVolumeFlags)
 	if flags&flagDirty != 0 {
-		rs = append(rs, reason("dirty", "the volume was not unmounted, or a system found a mistake on it"))
+		rs = append(rs, vol.NewReason(Problems(), "dirty", "the volume was not unmounted, or a system found a mistake on it"))
 	}
 	if flags&flagMediaFailure != 0 {
-		rs = append(rs, reason("media-failure", "a system met an I/O error on it"))
+		rs = append(rs, vol.NewReason(Problems(), "media-failure", "a system met an I/O error on it"))
 	}
 	return rs
-}
-
-// reason is a row of the catalogue with what was found.
-func reason(slug, format string, args ...any) vol.Reason {
-	r := vol.Reason{Message: fmt.Sprintf(format, args...)}
-	if p := vol.Find(Problems(), slug); p != nil {
-		r.Code = p.Code
-	}
-	return r
 }
 
 // readTables finds the bitmap and the up-case table. By force an up-case table
@@ -128,7 +115,7 @@ func (v *volume) readTables(force bool) error {
 	t := newTable(v.d, v.g)
 	x, err := readTables(t)
 	if b := new(brokenChain); errors.As(err, &b) {
-		return damaged("/", "%w", err)
+		return vol.DamagedAt("/", "%w", err)
 	}
 	if err != nil {
 		return err
@@ -136,7 +123,7 @@ func (v *volume) readTables(force bool) error {
 	if x.unknown != "" && !force {
 		// [exFAT] §8.2: who does not know a critical entry of the root
 		// directory does not know what the rest means.
-		return dirty("the root directory holds %s", x.unknown)
+		return vol.Dirtyf("the root directory holds %s", x.unknown)
 	}
 	v.tables = x
 	if v.bits, err = x.findBitmap(t); err != nil {
@@ -151,7 +138,7 @@ func (v *volume) readTables(force bool) error {
 // asDirty is err, as a call for a check where it is a *flaw.
 func asDirty(err error) error {
 	if f := new(flaw); errors.As(err, &f) {
-		return dirty("%w", err)
+		return vol.Dirtyf("%w", err)
 	}
 	return err
 }
@@ -167,15 +154,19 @@ func (x *tables) parts() []part {
 	return []part{{"the root directory", x.root}, {"the allocation bitmap", x.bitmap.extents}, {"the up-case table", x.upcase.extents}}
 }
 
-// shared says which of the parts have a cluster in common, "" for none.
-func (x *tables) shared() string {
-	var all []vol.Owned
-	for _, p := range x.parts() {
+// owned are the extents of parts.
+func owned(parts []part) (all []vol.Owned) {
+	for _, p := range parts {
 		for _, e := range p.extents {
 			all = append(all, vol.Owned{Extent: e, Path: p.name})
 		}
 	}
-	if a, b, ok := vol.Shared(all); ok {
+	return all
+}
+
+// shared says which of the parts have a cluster in common, "" for none.
+func (x *tables) shared() string {
+	if a, b, ok := vol.Shared(owned(x.parts())); ok {
 		return fmt.Sprintf("%s and %s share cluster %d", a.Path, b.Path, b.Start)
 	}
 	return ""
@@ -185,12 +176,12 @@ func (x *tables) shared() string {
 // bitmap itself.
 func (v *volume) tablesMarked() error {
 	if why := v.tables.shared(); why != "" {
-		return dirty("%s", why)
+		return vol.Dirtyf("%s", why)
 	}
 	for _, p := range v.tables.parts() {
 		for _, e := range p.extents {
 			if n := v.m.CountUsedIn(space.Extent{Start: e.Start - firstCluster, Len: e.Len}); n != uint64(e.Len) {
-				return dirty("clusters of %s are marked as free", p.name)
+				return vol.Dirtyf("clusters of %s are marked as free", p.name)
 			}
 		}
 	}

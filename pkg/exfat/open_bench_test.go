@@ -89,9 +89,9 @@ func naiveGrow(v *volume, path string, size int64) error {
 			}
 		}
 		if last == 0 {
-			g.old = []space.Extent{{Start: next, Len: 1}}
+			g.Old = []space.Extent{{Start: next, Len: 1}}
 		}
-		g.set().allocate(g.first(), uint64(done), uint64(done), false)
+		g.set().allocate(g.First(), uint64(done), uint64(done), false)
 		g.set().seal()
 		g.file.changed()
 		if err := c.ds.store(g.dir); err != nil {

@@ -3,7 +3,6 @@ package exfat
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -26,13 +25,12 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 	if err != nil {
 		return nil, err
 	}
-	c.fill = r.FillZero
+	c.fill, c.place = r.FillZero, place
 	reserve := func(f vol.PreallocFile) error { return c.reserve(f, r) }
-	run := func() error { return c.run(ctx, place) }
-	files, err := vol.PreallocateFiles(ctx, r.Files, reserve, run, func(path string) (res vol.FileResult, err error) {
+	files, err := vol.PreallocateFiles(ctx, r.Files, reserve, c.Run, func(path string) (res vol.FileResult, err error) {
 		g, err := c.file(path, false)
 		if err == nil {
-			res = v.g.locator().Result(path, g.all(), g.wantSize, g.wantValid)
+			res = v.g.locator().Result(path, g.All(), g.wantSize, g.wantValid)
 		}
 		return res, err
 	})
@@ -44,7 +42,7 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 
 // reserve puts one file of the request into the change.
 func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
-	end, err := fileEnd(f.Path, f.Offset, f.Length)
+	end, err := vol.RangeEnd(f.Path, f.Offset, f.Length)
 	if err != nil {
 		return err
 	}
@@ -53,7 +51,7 @@ func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
 		return err
 	}
 	if r.KeepSize {
-		if need, ok := c.v.g.ClustersFor(uint64(end)); !ok || uint64(need) > g.count() {
+		if need, ok := c.v.g.ClustersFor(uint64(end)); !ok || uint64(need) > g.Count() {
 			return fmt.Errorf("%w: %s: exFAT has nowhere to record clusters beyond the length of a file: they would be lost", vol.ErrRequest, f.Path)
 		}
 		end = g.size
@@ -63,15 +61,4 @@ func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
 		g.wantValid = g.wantSize
 	}
 	return nil
-}
-
-// fileEnd is where a range of a file ends.
-func fileEnd(path string, off, length int64) (int64, error) {
-	if off < 0 || length < 0 {
-		return 0, fmt.Errorf("%w: %s: a range of %d bytes at %d", vol.ErrUsage, path, length, off)
-	}
-	if length > math.MaxInt64-off {
-		return 0, fmt.Errorf("%w: %s: a file cannot have %d + %d bytes", vol.ErrRequest, path, off, length)
-	}
-	return off + length, nil
 }

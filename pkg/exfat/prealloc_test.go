@@ -237,17 +237,17 @@ func grab(t testing.TB, m dev.Device, name string, es []space.Extent) {
 	g, err := c.file(name, false)
 	must(t, err)
 	n := int64(space.Units(es)) * v.g.ClusterSize
-	g.wantSize, g.wantValid, g.add = n, n, es
+	g.wantSize, g.wantValid, g.Add = n, n, es
 	for _, e := range es {
 		e.Start -= firstCluster
 		if _, err := v.alloc.Alloc(nil, space.Request{Units: e.Len, Goal: e.Start, Exact: true, Contiguous: true}); err != nil {
 			t.Fatal(err)
 		}
-		c.taken = append(c.taken, e)
+		c.Taken = append(c.Taken, e)
 	}
-	c.staged = true
-	must(t, c.stage())
-	must(t, c.verify())
+	c.Staged = true
+	must(t, c.Stage())
+	must(t, c.Verify())
 	commit(t, tx)
 }
 
@@ -342,8 +342,8 @@ func TestPreallocateChainedFile(t *testing.T) {
 	must(t, err)
 	g, err := c.file("F", false)
 	must(t, err)
-	must(t, newTable(tx, v.g).link(g.old))
-	g.set().allocate(g.first(), 3*4096, 0, false)
+	must(t, newTable(tx, v.g).link(g.Old))
+	g.set().allocate(g.First(), 3*4096, 0, false)
 	g.set().seal()
 	g.file.changed()
 	must(t, c.ds.store(g.dir))

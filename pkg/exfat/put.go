@@ -12,8 +12,7 @@ import (
 type filling struct {
 	*change
 	*folders
-	r     *vol.PutRequest
-	files []int32 // by entry: which of the files of the change it is, and 1
+	r *vol.PutRequest
 }
 
 // Put is vol.Volume.
@@ -24,17 +23,12 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 	}
 	c.many = true
 	c.files = make([]*growth, 0, len(r.Entries))
-	p := &filling{change: c, folders: c.ds, r: r, files: make([]int32, len(r.Entries))}
+	p := &filling{change: c, folders: c.ds, r: r}
 	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "exFAT", Most: maxName, Encode: encodeName})
 }
 
 // Places is vol.PutFolders.
-func (p *filling) Places(i int) []vol.Place {
-	if k := p.files[i]; k > 0 {
-		return p.v.g.locator().Places(p.change.files[k-1].add)
-	}
-	return nil
-}
+func (p *filling) Places(k int) []vol.Place { return p.v.g.locator().Places(p.files[k].Add) }
 
 // Fits is vol.PutFolders.
 func (p *filling) Fits(e *vol.Entry) error {
@@ -79,7 +73,7 @@ func (p *filling) Replace(dir *folder, slot, i int, at string) error {
 	if err != nil {
 		return err
 	}
-	p.Free(at, old.old)
+	p.Free(at, old.Old)
 	f.set().allocate(0, 0, 0, false)
 	p.take(dir, slot, i, at)
 	return nil
@@ -92,8 +86,7 @@ func (p *filling) take(dir *folder, slot, i int, at string) {
 	g.set().describe(e)
 	g.set().seal()
 	g.file.changed()
-	p.change.files = append(p.change.files, g)
-	p.files[i] = int32(len(p.change.files))
+	p.files = append(p.files, g)
 }
 
 // describe sets the attributes and times of a set, [exFAT] §7.4.4 to §7.4.10.

@@ -8,20 +8,6 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// Free is vol.RemoveFolders: it gives the clusters of path back when the change
-// is committed.
-func (c *change) Free(path string, es []space.Extent) {
-	if len(es) > 0 {
-		c.freed = append(c.freed, freed{path, es})
-	}
-}
-
-// freed are clusters that a change takes from a file or directory.
-type freed struct {
-	path string
-	es   []space.Extent
-}
-
 // Remove is vol.Volume.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
 	c, err := v.begin()
@@ -38,7 +24,7 @@ type removal struct {
 }
 
 // Start is vol.RemoveFolders.
-func (*removal) Start(dir *folder) uint32 { return dir.first() }
+func (*removal) Start(dir *folder) uint32 { return dir.First() }
 
 // Open is vol.RemoveFolders. The clusters are also those of what stands behind
 // the name: [exFAT] §8.2 has a set go with all that it owns.
@@ -50,10 +36,10 @@ func (rm *removal) Open(dir *folder, slot int, at string) (kid *folder, isDir bo
 	} else if err = rm.usable(f); err == nil {
 		var cs clusters
 		cs, err = rm.clustersOf(at, set)
-		es = cs.old
+		es = cs.Old
 	}
 	if kid != nil {
-		es = kid.old
+		es = kid.Old
 	}
 	if err != nil {
 		return nil, false, nil, err
@@ -85,7 +71,7 @@ func (rm *removal) behind(at string, set entrySet) (es []space.Extent, err error
 // said of what goes with it.
 func (*removal) Each(dir *folder, fn func(slot int, name string) error) (err error) {
 	if dir.odd != "" {
-		return damaged(dir.path, "%s", dir.odd)
+		return vol.DamagedAt(dir.path, "%s", dir.odd)
 	}
 	eachSlotRun(dir.slots, func(r slotRun) bool {
 		switch r.kind {

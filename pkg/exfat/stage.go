@@ -12,15 +12,12 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// stage writes the change to the transaction, in the order that [exFAT] §8.1
+// Stage is vol.Changer: it writes the change in the order that [exFAT] §8.1
 // recommends: clusters that nothing leads to yet, the FAT and the bitmap, then
 // what leads to them, then the percentage, which nobody relies on. VolumeDirty
 // (§3.1.13.2) need not be set meanwhile: the undo log of the transaction says
 // the same, and mends it.
-func (c *change) stage() error {
-	if !c.staged {
-		return nil
-	}
+func (c *change) Stage() error {
 	for _, step := range []func() error{
 		c.stageZeros, c.stageTable, c.stageBitmap, c.v.d.Sync, c.stageFolders, c.v.d.Sync, c.stageFreed, c.stagePercent,
 	} {
@@ -36,13 +33,13 @@ func (c *change) stage() error {
 func (c *change) stageZeros() error {
 	for _, g := range c.files {
 		for _, r := range g.zero {
-			if _, err := c.v.g.locator().EachRun(g.old, r.Intersect(dev.Range{Len: g.wantValid}), c.v.d.Zero); err != nil {
+			if _, err := c.v.g.locator().EachRun(g.Old, r.Intersect(dev.Range{Len: g.wantValid}), c.v.d.Zero); err != nil {
 				return err
 			}
 		}
 	}
 	for _, f := range c.ds.all {
-		for _, e := range f.add {
+		for _, e := range f.Add {
 			if err := c.v.d.Zero(c.v.g.ClusterRange(e.Start, e.Len)); err != nil {
 				return err
 			}
@@ -71,18 +68,18 @@ func (c *change) stageTable() error {
 }
 
 // stageBitmap marks all new clusters as used.
-func (c *change) stageBitmap() error { return c.v.bits.put(c.v.m, space.Join(slices.Clone(c.taken))) }
+func (c *change) stageBitmap() error { return c.v.bits.put(c.v.m, space.Join(slices.Clone(c.Taken))) }
 
 // stageFolders writes the sets of the files and all that has changed in
 // directories.
 func (c *change) stageFolders() error {
 	for _, g := range c.files {
-		if !g.changed() {
+		if !g.Changed() {
 			continue
 		}
 		set := g.set()
 		noFat := g.contiguous()
-		set.allocate(g.first(), uint64(g.wantSize), uint64(g.wantValid), noFat)
+		set.allocate(g.First(), uint64(g.wantSize), uint64(g.wantValid), noFat)
 		if !g.put {
 			set.archive()
 			set.file().touch(c.v.now)
@@ -109,6 +106,7 @@ func (c *change) stageFolders() error {
 // clusters mean nothing. It is done for those of earlier changes of the
 // transaction too, as the map of the allocator has them in use until a commit.
 func (c *change) stageFreed() error {
+	c.v.released = space.Join(append(c.v.released, c.FreedUnits()...))
 	for _, e := range c.v.released {
 		e.Start += firstCluster
 		if err := c.v.bits.mark(e, false); err != nil {
@@ -122,7 +120,7 @@ func (c *change) stageFreed() error {
 // alone: it is no part of the checksum, and that of the backup is stale by
 // definition.
 func (c *change) stagePercent() error {
-	if len(c.taken)+len(c.freed) == 0 {
+	if len(c.Taken)+len(c.Freed) == 0 {
 		return nil
 	}
 	b := make([]byte, 1)
@@ -143,22 +141,18 @@ func (g *Geometry) percent(free uint64) byte {
 	return byte((uint64(g.Clusters) - free) * 100 / uint64(g.Clusters))
 }
 
-// verify reads back what was staged and compares it with the plan. A
-// difference is a mistake in this package, and must not reach the disk.
-func (c *change) verify() error {
-	if !c.staged {
-		return nil
-	}
+// Verify is vol.Changer.
+func (c *change) Verify() error {
 	if err := c.verifyFolders(); err != nil {
 		return err
 	}
 	bits := newBitmap(c.v.d, c.v.g, c.v.tables.bitmap.extents)
-	for _, e := range space.Join(slices.Clone(c.taken)) {
+	for _, e := range space.Join(slices.Clone(c.Taken)) {
 		e.Start += firstCluster
 		if n, err := bits.countUsed(e); err != nil {
 			return err
 		} else if n != e.Len {
-			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
+			return vol.Misread("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
 		}
 	}
 	return c.verifyFreed(bits)
@@ -170,10 +164,10 @@ func (c *change) verify() error {
 func (c *change) verifyFolders() error {
 	ds, err := c.v.openFolders()
 	if err != nil {
-		return mistake("/", "%w", err)
+		return vol.Misread("/", "%w", err)
 	}
-	if !slices.Equal(ds.root.old, c.ds.root.all()) {
-		return mistake("/", "its clusters are not those that it was given")
+	if !slices.Equal(ds.root.Old, c.ds.root.All()) {
+		return vol.Misread("/", "its clusters are not those that it was given")
 	}
 	files := vol.InFolders(c.files, func(g *growth) *folder { return g.dir })
 	kids := vol.InFolders(c.ds.all[1:], func(f *folder) *folder { return f.parent })
@@ -181,19 +175,19 @@ func (c *change) verifyFolders() error {
 		again := ds.root
 		if i > 0 {
 			// That it has these was verified in its parent.
-			again = &folder{path: f.path, clusters: clusters{old: f.all()}}
+			again = &folder{path: f.path, clusters: clusters{Clusters: vol.Clusters{Old: f.All()}}}
 			if err := ds.load(again); err != nil {
-				return mistake(f.path, "%w", err)
+				return vol.Misread(f.path, "%w", err)
 			}
 		}
 		for _, g := range files[f] {
 			if err := c.verifyFile(ds, again, g); err != nil {
-				return mistake(g.path, "%w", err)
+				return vol.Misread(g.path, "%w", err)
 			}
 		}
 		for _, k := range kids[f] {
 			if err := c.verifyKid(ds, again, k); err != nil {
-				return mistake(k.path, "%w", err)
+				return vol.Misread(k.path, "%w", err)
 			}
 		}
 	}
@@ -210,7 +204,7 @@ func (c *change) verifyKid(ds *folders, dir, k *folder) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(kid.old, k.all()) || kid.noFat != k.contiguous() && len(kid.old) > 0 {
+	if !slices.Equal(kid.Old, k.All()) || kid.noFat != k.contiguous() && len(kid.Old) > 0 {
 		return errors.New("its clusters are not those that it was given")
 	}
 	return nil
@@ -231,11 +225,11 @@ func (c *change) verifyFile(ds *folders, dir *folder, g *growth) error {
 		return err
 	}
 	st := f.set().stream()
-	if f.set().isDir() || int64(st.length()) != g.wantSize || int64(st.valid()) != g.wantValid || len(cs.old) > 0 && cs.noFat != g.contiguous() {
+	if f.set().isDir() || int64(st.length()) != g.wantSize || int64(st.valid()) != g.wantValid || len(cs.Old) > 0 && cs.noFat != g.contiguous() {
 		return fmt.Errorf("it has %d bytes of which %d are valid, not %d and %d", st.length(), st.valid(), g.wantSize, g.wantValid)
 	}
-	if !slices.Equal(cs.old, g.all()) {
-		return fmt.Errorf("it has the clusters %v, not %v", cs.old, g.all())
+	if !slices.Equal(cs.Old, g.All()) {
+		return fmt.Errorf("it has the clusters %v, not %v", cs.Old, g.All())
 	}
 	return nil
 }
@@ -247,12 +241,8 @@ func (c *change) verifyFreed(bits *bitmap) error {
 		if n, err := bits.countUsed(e); err != nil {
 			return err
 		} else if n != 0 {
-			return mistake("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
+			return vol.Misread("the allocation bitmap", "%d of the clusters %v are marked as used", n, e)
 		}
 	}
 	return nil
-}
-
-func mistake(path, format string, args ...any) error {
-	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %w", path, fmt.Errorf(format, args...))
 }

@@ -134,7 +134,7 @@ func (t *tree) List(ctx context.Context, dir *vol.Node, fn func(*vol.Node) error
 		case r.kind == slotFile:
 			stop = fn(t.node(dir.Path, setAt(s, r.first)))
 		case r.kind == slotOdd && odd == nil:
-			odd = damaged(dir.Path, "it holds %s, in slot %d", r.why, r.first)
+			odd = vol.DamagedAt(dir.Path, "it holds %s, in slot %d", r.why, r.first)
 		}
 		return stop == nil
 	})
@@ -162,7 +162,7 @@ func (t *tree) extents(n *vol.Node) (es []space.Extent, err error) {
 		es, err = t.t.rootClusters()
 	case n.IsDir() && at.length > maxDirBytes:
 		// §7.6.7: a directory has at most 256 MiB.
-		return nil, damaged(n.Path, "a directory cannot have %d bytes", at.length)
+		return nil, vol.DamagedAt(n.Path, "a directory cannot have %d bytes", at.length)
 	default:
 		es, err = t.t.clustersOf(at.first, at.length, at.noFat)
 	}

@@ -40,11 +40,11 @@ func (t *tree) Uses(ctx context.Context, fn func(vol.UseRange) error) error {
 // used is the allocation bitmap, and the clusters of the tables.
 func (t *tree) used(ctx context.Context) (*space.Map, []space.Extent, error) {
 	if t.tables == nil {
-		return nil, nil, damaged("/", "%w", t.why)
+		return nil, nil, vol.DamagedAt("/", "%w", t.why)
 	}
 	bits, err := t.tables.findBitmap(t.t)
 	if err != nil {
-		return nil, nil, damaged("the allocation bitmap", "%w", err)
+		return nil, nil, vol.DamagedAt("the allocation bitmap", "%w", err)
 	}
 	own := space.Concat(t.tables.bitmap.extents, t.tables.upcase.extents)
 	slices.SortFunc(own, func(a, b space.Extent) int { return cmp.Compare(a.Start, b.Start) })

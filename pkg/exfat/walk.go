@@ -2,11 +2,10 @@ package exfat
 
 import (
 	"context"
-	"slices"
 	"sort"
-	"strings"
 
 	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // setRef names an entry set: its directory, the slot of its primary entry, and
@@ -66,8 +65,7 @@ type walk struct {
 	progress          func(done, total int64)
 	onClaim           func(s *stream, ch *chain)
 	runs              []space.Extent // of the file that is being claimed
-	lastDir           int32          // of path; 0 for none
-	lastPath          string
+	paths             vol.DirPaths
 }
 
 func newWalk(c *checker) *walk {
@@ -286,37 +284,10 @@ func (w *walk) enter(s *stream, ch chain) {
 	w.dirs = append(w.dirs, dirNode{start: s.start, length: s.length, noFat: s.noFat, parent: s.ref.dir, name: s.name, ref: s.ref, extents: ch.extents})
 }
 
-// path of directory i, with a leading slash. The one before is remembered, as what
-// is asked for next lies there or right below as a rule: in a tree that is
-// thousands of levels deep each path is long.
+// path of directory i, with a leading slash.
 func (w *walk) path(i int32) string {
-	if i == 0 {
-		return "/"
-	}
-	var parts []string
-	from, n := i, 0
-	for ; i != 0 && i != w.lastDir && n <= maxPath; i = w.dirs[i].parent {
-		parts = append(parts, w.dirs[i].name)
-		n += 1 + len(w.dirs[i].name)
-	}
-	above := ""
-	if i != 0 && i == w.lastDir {
-		above = w.lastPath
-	}
-	slices.Reverse(parts)
-	path := strings.Join(append([]string{above}, parts...), "/")
-	if len(path) > maxPath {
-		// The end says where it is, the slots say it exactly.
-		path = "/…" + path[len(path)-maxPath:]
-		path = strings.ToValidUTF8(path, "�")
-	}
-	w.lastDir, w.lastPath = from, path
-	return path
+	return w.paths.Of(i, func(i int32) (string, int32) { return w.dirs[i].name, w.dirs[i].parent })
 }
-
-// maxPath is how many bytes of the path of a directory are shown: Linux opens
-// none that is longer than 4096.
-const maxPath = 4 << 10
 
 // pathIn is the path of an entry of directory i.
 func (w *walk) pathIn(i int32, name string) string { return pathBelow(w.path(i), name) }

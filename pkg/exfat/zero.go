@@ -23,7 +23,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 	return vol.ZeroFiles(ctx, r, c.zeroRange, c.Run, func(path string, at dev.Range) (z vol.ZeroedFile, err error) {
 		g, err := c.file(path, false)
 		if err == nil {
-			z = v.g.locator().Zeroed(path, g.all(), at, v.g.ClusterSize)
+			z = v.g.locator().Zeroed(path, g.All(), at, v.g.ClusterSize)
 		}
 		return z, err
 	})
@@ -32,7 +32,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 // zeroRange puts one range of the request into the change and returns it as it
 // is after looking at the size of the file.
 func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
-	if _, err := fileEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
+	if _, err := vol.RangeEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
 		return dev.Range{}, err
 	}
 	g, err := c.file(f.Path, false)
@@ -59,15 +59,8 @@ func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
 // what is valid to the end of the last cluster, which holds what was there
 // before. The volume must have passed a check.
 func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
-	var tails []dev.Range
-	if slack {
-		var err error
-		if tails, err = v.tails(ctx); err != nil {
-			return vol.FreeTotal{}, err
-		}
-	}
 	at := func(e space.Extent) dev.Range { return v.g.ClusterRange(e.Start+firstCluster, e.Len) }
-	return vol.EachFree(ctx, v.m.FreeRuns(), at, tails, fn)
+	return vol.EachFree(ctx, v.m.FreeRuns(), at, slack, v.tails, fn)
 }
 
 // tails are the bytes of files that no one can read, in rising order.
@@ -83,7 +76,7 @@ func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
 // tailsIn are the tails of the files of one directory, and the directories in
 // it. seen has the first clusters of those met before: a loop is an error.
 func (v *volume) tailsIn(ds *folders, f *folder, seen map[uint32]bool) (out []dev.Range, kids []*folder, err error) {
-	slots, err := vol.ReadSlots(v.d, v.g.rangesOf(f.old), maxDirSlots)
+	slots, err := vol.ReadSlots(v.d, v.g.rangesOf(f.Old), maxDirSlots)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,19 +87,19 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen map[uint32]bool) (out []de
 		set := setAt(slots, r.first)
 		path := vol.JoinPath(f.path, set.name())
 		var cs clusters
-		if cs, err = ds.clustersOf(path, set); err != nil || len(cs.old) == 0 {
+		if cs, err = ds.clustersOf(path, set); err != nil || len(cs.Old) == 0 {
 			return err == nil
 		}
 		if set.isDir() {
-			if seen[cs.first()] {
-				err = damaged(path, "the directory at cluster %d is there twice", cs.first())
+			if seen[cs.First()] {
+				err = vol.DamagedAt(path, "the directory at cluster %d is there twice", cs.First())
 			}
-			seen[cs.first()] = true
+			seen[cs.First()] = true
 			kids = append(kids, &folder{path: path, clusters: cs})
 			return err == nil
 		}
-		from, end := int64(set.stream().valid()), int64(cs.count())*v.g.ClusterSize
-		out = append(out, v.g.locator().Runs(cs.old, dev.Range{Off: from, Len: end - from})...)
+		from, end := int64(set.stream().valid()), int64(cs.Count())*v.g.ClusterSize
+		out = append(out, v.g.locator().Runs(cs.Old, dev.Range{Off: from, Len: end - from})...)
 		return true
 	})
 	return out, kids, err

@@ -2,27 +2,23 @@ package fat
 
 import (
 	"context"
-	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// change is a set of files that are made, grow, or are zeroed in part, as one:
-// all is looked up and allocated before anything is staged, so a request that
-// cannot be met leaves no trace. (Linux' fallocate on vfat leaves the file
-// grown by what there was room for.)
+// change is vol.Change on FAT. (Linux' fallocate on vfat leaves a file grown by
+// what there was room for.)
 type change struct {
-	v      *volume
-	ds     *folders
-	files  []*growth
-	known  map[place]*growth
-	fill   bool           // new clusters are to read as zeros
-	staged bool           // there is anything to write
-	taken  []space.Extent // what was allocated, in units
-	freed  []freed
-	many   bool // so many files that what is not needed any more is given up
+	vol.Change
+	v     *volume
+	ds    *folders
+	place vol.Placement // of what files lack
+	files []*growth
+	known map[place]*growth
+	fill  bool // new clusters are to read as zeros
+	many  bool // so many files that what is not needed any more is given up
 }
 
 // place is the identity of a file: where its entry is.
@@ -34,7 +30,7 @@ type place struct {
 // growth is a file of a change.
 type growth struct {
 	file
-	clusters
+	vol.Clusters
 	size int64       // now
 	want int64       // afterwards; at least size
 	zero []dev.Range // bytes of the file, below size, that become zeros
@@ -47,7 +43,7 @@ func (v *volume) begin(fill bool) (*change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &change{v: v, ds: ds, known: make(map[place]*growth), fill: fill}, nil
+	return &change{Change: vol.Change{Dev: v.d, Raw: v.raw, Alloc: v.alloc}, v: v, ds: ds, known: make(map[place]*growth), fill: fill}, nil
 }
 
 // file adds the file at path to the change. The same file twice is one.
@@ -62,7 +58,7 @@ func (c *change) file(path string, create bool) (*growth, error) {
 	}
 	size := int64(f.entry().size())
 	g := &growth{file: f, size: size, want: size}
-	if err := c.readChain(g); err != nil {
+	if g.Old, err = c.ds.clustersOf(path, f.entry()); err != nil {
 		return nil, err
 	}
 	c.known[at] = g
@@ -70,128 +66,46 @@ func (c *change) file(path string, create bool) (*growth, error) {
 	return g, nil
 }
 
-// readChain follows the clusters of a file, which must be as many as its size
-// takes: what a broken chain grows by would be lost with it, or overwrite
-// another file.
-func (c *change) readChain(g *growth) (err error) {
-	start := g.entry().start(c.v.g.Type)
-	if g.size == 0 {
-		if start != 0 {
-			return damaged(g.path, "the file is empty but has cluster %d", start)
-		}
-		return nil
-	}
-	var last uint32
-	if g.old, last, err = c.v.t.fileClusters(g.path, start, g.size); err == nil && !isEOC(last) {
-		err = damaged(g.path, "it has more clusters than its %d bytes take", g.size)
-	}
-	return err
-}
-
 // growTo asks for at least size bytes.
 func (c *change) growTo(g *growth, size int64) { g.want = max(g.want, size) }
 
-// changed tells whether there is anything to do for a file.
-func (g *growth) changed() bool { return g.want > g.size || len(g.zero) > 0 }
+// Where is vol.Changing.
+func (g *growth) Where() (string, *vol.Clusters) { return g.path, &g.Clusters }
 
-// run carries the change out on the transaction: allocate, fill the new
-// clusters with zeros below it, stage, verify. When it fails, what is staged
-// must not be committed.
-func (c *change) run(ctx context.Context, place vol.Placement) error {
+// Changed is vol.Changing.
+func (g *growth) Changed() bool { return g.want > g.size || len(g.zero) > 0 }
+
+// Run is vol.Folders.
+func (c *change) Run(ctx context.Context) error {
 	if c.many {
 		for _, f := range c.ds.all {
 			f.names, f.kids = nil, nil
 		}
 	}
-	if err := c.noneShared(); err != nil {
-		return err
-	}
-	if err := c.allocate(ctx, place); err != nil {
-		return err
-	}
-	if err := c.release(); err != nil {
-		c.giveBack()
-		return err
-	}
-	c.staged = slices.ContainsFunc(c.files, (*growth).changed) || slices.ContainsFunc(c.ds.all, func(f *folder) bool { return f.slots.Changed() })
-	var err error
-	if c.fill {
-		err = vol.ZeroFresh(ctx, c.v.d, c.v.raw, c.newRuns())
-	}
-	if err == nil {
-		err = c.stage()
-	}
-	if err == nil {
-		err = c.verify()
-	}
-	if err != nil {
-		c.giveBack()
-	}
-	return err
+	return c.Change.Run(ctx, c)
 }
 
-// Run is vol.Folders: run with clusters placed as the allocator likes.
-func (c *change) Run(ctx context.Context) error { return c.run(ctx, vol.Placement{}) }
-
-// Allocated is vol.PutFolders.
-func (c *change) Allocated() uint64 { return space.Units(c.taken) }
-
-// noneShared refuses files and directories that have clusters in common with
-// each other.
-func (c *change) noneShared() error {
-	var all []vol.Owned
-	own := func(path string, es []space.Extent) {
-		for _, e := range es {
-			all = append(all, vol.Owned{Extent: e, Path: path})
-		}
-	}
+// Parts is vol.Changer.
+func (c *change) Parts(fn func(vol.Changing)) {
 	for _, g := range c.files {
-		own(g.path, g.old)
+		fn(g)
 	}
 	for _, f := range c.ds.all {
-		own(f.path, f.old)
+		fn(f)
 	}
-	for _, f := range c.freed {
-		own(f.path, f.es)
-	}
-	if a, b, shared := vol.Shared(all); shared {
-		return damaged(b.Path, "cluster %d belongs to %s too", b.Start, a.Path)
-	}
-	return nil
 }
 
-// release gives back what the change frees. The allocator does not hand it out
-// again before a commit, so what it holds stays until then.
-func (c *change) release() error {
-	var es []space.Extent
-	for _, f := range c.freed {
-		for _, e := range f.es {
-			es = append(es, space.Extent{Start: e.Start - firstCluster, Len: e.Len})
-		}
-	}
-	return c.v.alloc.Release(es)
-}
+// Tables is vol.Changer: none of FAT's are among the clusters.
+func (*change) Tables() []vol.Owned { return nil }
 
-// newRuns are the bytes of all new clusters of files, in rising order and
-// joined where they touch.
-func (c *change) newRuns() []dev.Range {
+// Fresh is vol.Changer: all new clusters of files, where they are to be filled.
+func (c *change) Fresh() []dev.Range {
+	if !c.fill {
+		return nil
+	}
 	var es []space.Extent
 	for _, g := range c.files {
-		es = append(es, g.add...)
+		es = append(es, g.Add...)
 	}
 	return c.v.g.locator().Ranges(space.Join(es))
-}
-
-// giveBack makes what was allocated free again.
-func (c *change) giveBack() {
-	// These are extents that the allocator has just handed out, so it takes
-	// them back.
-	_ = c.v.alloc.Cancel(c.taken)
-	c.taken = nil
-	for _, g := range c.files {
-		g.add = nil
-	}
-	for _, f := range c.ds.all {
-		f.add = nil
-	}
 }

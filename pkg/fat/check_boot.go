@@ -115,11 +115,19 @@ func (c *checker) checkExtent(r *vol.Report) error {
 	}
 	if g.claimed > int64(g.Clusters) {
 		sectors := g.DataOff()/g.SectorSize + int64(g.Clusters)*g.SectorsPerCluster
-		r.Found(c.cat.Found("fat-too-small", vol.At(offTotSec32, 4), vol.GotWant(g.claimed, g.Clusters)),
-			vol.Always(func() error { return c.setTotal(sectors) }))
+		offers, fix := []string{fixShrink}, vol.Always(func() error { return c.setTotal(sectors) })
+		if g.narrows() {
+			offers, fix = []string{}, nil
+		}
+		r.Found(c.cat.Found("fat-too-small", vol.At(offTotSec32, 4), vol.GotWant(g.claimed, g.Clusters), vol.Offer(offers...)), fix)
 	}
 	return nil
 }
+
+// narrows reports whether a total of no more than the clusters of g would make it
+// a volume of another type, whose FAT is read otherwise: [FAT] "FAT Type
+// Determination". Of FAT32 the size of the FAT tells the type before the count does.
+func (g *Geometry) narrows() bool { return g.Type == FAT16 && g.Clusters < maxFAT12 }
 
 // beyondDevice reports a volume that ends behind the device, and goes on with
 // the clusters that are there.
@@ -139,7 +147,7 @@ func (c *checker) beyondDevice(r *vol.Report) error {
 		repairs = []string{fixTruncate}
 	}
 	fix := vol.Always(func() error { return c.setTotal(sectors) })
-	other := g.Clusters < 1 || g.Type == FAT16 && g.Clusters < maxFAT12 || g.Type == FAT32 && !g.Valid(g.RootCluster)
+	other := g.Clusters < 1 || g.narrows() || g.Type == FAT32 && !g.Valid(g.RootCluster)
 	if other {
 		repairs, fix = []string{}, nil
 	}

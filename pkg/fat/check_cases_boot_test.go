@@ -115,6 +115,12 @@ func bootDamages() []damage {
 			l.resize(total * l.sector)
 			return spot{off: 32}
 		}, also: []string{"fsinfo-free-wrong"}},
+		{slug: "fat-too-small", name: "that of a FAT12", kinds: "16", stays: true, hit: func(l *lab) spot {
+			l.erase("/LAST.BIN")
+			l.shortFATs(15)
+			l.boot(54, []byte("FAT     ")...) // the type string is no witness
+			return spot{off: 32}
+		}},
 		{slug: "type-boundary", kinds: "16", stays: true, hit: func(l *lab) spot {
 			l.erase("/LAST.BIN")
 			l.boot16(19, uint16((l.data+4085*l.cluster)/l.sector))
@@ -232,6 +238,19 @@ func (l *lab) cut(c uint32) { l.resize(l.offset(c) + l.cluster) }
 func (l *lab) resize(size int64) {
 	m := resized(l.t, l.m, size)
 	l.m, l.d = m, m
+}
+
+// shortFATs makes the FATs n sectors long, with reserved sectors before them, so
+// that all else stays where it is.
+func (l *lab) shortFATs(n int64) {
+	short := n * l.sector
+	fats := l.read(l.fat0, short)
+	l.boot16(14, uint16((l.root-int64(l.fats)*short)/l.sector))
+	l.boot16(22, uint16(n))
+	l.put(l.fat0, make([]byte, l.root-l.fat0)...)
+	for k := range l.fats {
+		l.put(l.root-int64(k+1)*short, fats...)
+	}
 }
 
 // erase removes a file as it should be done.

@@ -137,10 +137,16 @@ func (o *owner) dirWeight() int {
 // that is only there if a shared cluster is part of a directory cannot own the
 // cluster itself: to give it to that entry would do away with the entry.
 func (c *checker) heaviest(os []owner, cl uint32) int {
+	var dirs []int // as a rule few, of however many owners
+	for k := range os {
+		if os[k].isDir {
+			dirs = append(dirs, k)
+		}
+	}
 	best, most := 0, 0
 	for i := range os {
 		n := c.weight(&os[i], cl)
-		for k := range os {
+		for _, k := range dirs {
 			if i != k && c.hangsOn(&os[i], &os[k]) {
 				n -= 2000
 			}
@@ -156,7 +162,7 @@ func (c *checker) heaviest(os []owner, cl uint32) int {
 // cluster or behind it, or below there.
 func (c *checker) hangsOn(o, p *owner) bool {
 	dir, ok := c.walk.byStart[p.start]
-	if !p.isDir || !ok || o.root || !p.root && c.walk.dirs[dir].ref != p.ref {
+	if !ok || o.root || !p.root && c.walk.dirs[dir].ref != p.ref {
 		return false
 	}
 	per := c.g.ClusterSize() / entryLen

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -233,6 +235,40 @@ func TestDeepNesting(t *testing.T) {
 	// .. of the first waits for the other entry that leads there to be judged.
 	l.append(cs[depth-1], slot("LOOP       ", 0x10, cs[0], 0))
 	wantCounts(t, guarded(t, l.m, voltest.Always), map[string]int{"dotdot-start": depth, "directory-twice": 1})
+}
+
+// TestDeepPaths: of a tree of thousands of levels with long names, of which there is
+// something to say in each, the paths are no longer than can be used.
+func TestDeepPaths(t *testing.T) {
+	l := bare(t, 72<<20, 1024)
+	const depth = 3000
+	name := strings.Repeat("ä", 150)
+	cs := l.run(0, depth)
+	for i, c := range cs {
+		up := uint32(0)
+		if i > 0 {
+			up = cs[i-1]
+		}
+		slots := [][]byte{slot(".          ", 0x10, c+1, 0), slot("..         ", 0x10, up, 0)}
+		if i+1 < depth {
+			slots = append(slots, longSlotsOf(name, "A          ")...)
+			slots = append(slots, slot("A          ", 0x10, cs[i+1], 0))
+		}
+		l.fill([]uint32{c}, slots)
+	}
+	l.append(0, append(longSlotsOf(name, "A          "), slot("A          ", 0x10, cs[0], 0))...)
+	l.count()
+	n := 0
+	for _, o := range fsck(t, l.m, nil).Outcomes {
+		if p := o.Loc.Path; o.Slug == "dot-start" {
+			if n++; len(p) > vol.MaxPath+len(name)+10 || !utf8.ValidString(p) || !strings.HasSuffix(p, "/"+name) {
+				t.Fatalf("%d bytes of path: %.200s", len(p), p)
+			}
+		}
+	}
+	if n != depth {
+		t.Errorf("%d directories were found, planted %d", n, depth)
+	}
 }
 
 // A directory of more entries than any system reads, all of them in use.

@@ -70,7 +70,7 @@ func nameID(i int32, long bool) int32 {
 // newNameTable is a table for all names of a directory, short and long ones
 // together. The long and the short name of one entry may be equal.
 func (s *dirScan) newNameTable() *vol.NameTable {
-	return vol.NewNameTable(0, foldUnit, func(id int32, dst []uint16) []uint16 {
+	return vol.NewNameTable(vol.NewNameKeys(foldUnit), func(id int32, dst []uint16) []uint16 {
 		l := s.live[id/2]
 		if id%2 == 1 {
 			return s.longUnits(int(l.long), int(l.slot), dst)
@@ -96,7 +96,7 @@ func (s *dirScan) hashShort(n []byte, plain bool) uint32 {
 		var buf [12]uint16
 		return s.names.Hash(s.w.c.cp.units(n, buf[:0]))
 	}
-	keys, sum, at := s.names.Keys(), uint64(0), 0
+	keys, sum, at := s.names.NameKeys, uint64(0), 0
 	for i, b := range n[:11] {
 		if b == ' ' {
 			continue

@@ -6,6 +6,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -14,16 +15,22 @@ import (
 // or adding 65 000 files reads it once and is linear. (The check has a view of
 // its own, which makes less of memory and nothing of names.)
 type folder struct {
-	clusters
+	vol.Clusters
 	path   string // "/", "/A/B"
 	parent *folder
 	slot   int  // of its entry, in parent
 	fresh  bool // not on the disk yet
 	fixed  bool // the root of FAT12 and FAT16, which has no clusters
 	slots  *vol.Slots
-	names  *vol.NameIndex  // see nameRef
+	names  *vol.NameTable  // see nameRef
 	kids   map[int]*folder // by slot
 }
+
+// Where is vol.Changing.
+func (f *folder) Where() (string, *vol.Clusters) { return f.path, &f.Clusters }
+
+// Changed is vol.Changing.
+func (f *folder) Changed() bool { return f.slots.Changed() }
 
 // folders are the directories of a volume that a change has come by.
 type folders struct {
@@ -39,7 +46,7 @@ type folders struct {
 
 // newFolders reads the root directory.
 func newFolders(d dev.Device, g *Geometry, t *table, now stamp, cp codepage) (*folders, error) {
-	ds := &folders{d: d, g: g, t: t, now: now, cp: cp, keys: vol.NewNameKeys()}
+	ds := &folders{d: d, g: g, t: t, now: now, cp: cp, keys: vol.NewNameKeys(foldUnit)}
 	ds.root = &folder{path: "/", fixed: g.Type != FAT32}
 	ds.all = append(ds.all, ds.root)
 	return ds, ds.loadRoot(ds.root)
@@ -59,20 +66,33 @@ func (ds *folders) reread(f *folder) (*folder, error) {
 	if f.parent == nil {
 		return again, ds.loadRoot(again)
 	}
-	return again, ds.load(again, f.start())
-}
-
-// damaged is vol.ErrDamaged with what and where.
-func damaged(path, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w; run check first", vol.ErrDamaged, path, fmt.Errorf(format, args...))
+	return again, ds.load(again, f.First())
 }
 
 // load reads the directory that starts in cluster start into f.
 func (ds *folders) load(f *folder, start uint32) (err error) {
-	if f.old, err = ds.t.dirClusters(f.path, start); err != nil {
+	if f.Old, err = ds.t.dirClusters(f.path, start); err != nil {
 		return err
 	}
 	return ds.read(f, maxDirEntries)
+}
+
+// clustersOf are the clusters of the file that e stands for, which must be as many as
+// its size takes: what a broken chain grows by would be lost with it, or overwrite
+// another file.
+func (ds *folders) clustersOf(path string, e dirEntry) ([]space.Extent, error) {
+	start, size := e.start(ds.g.Type), int64(e.size())
+	if size == 0 {
+		if start != 0 {
+			return nil, vol.DamagedAt(path, "the file is empty but has cluster %d", start)
+		}
+		return nil, nil
+	}
+	es, last, err := ds.t.fileClusters(path, start, size)
+	if err == nil && !isEOC(last) {
+		err = vol.DamagedAt(path, "it has more clusters than its %d bytes take", size)
+	}
+	return es, err
 }
 
 // read reads the slots of f, of which there may be limit, and indexes them.
@@ -88,7 +108,7 @@ func (ds *folders) ranges(f *folder) []dev.Range {
 	if f.fixed {
 		return []dev.Range{ds.g.rootRange()}
 	}
-	return ds.g.locator().Ranges(f.all())
+	return ds.g.locator().Ranges(f.All())
 }
 
 func (f *folder) at(slot int) dirEntry { return f.slots.At(slot) }
@@ -116,7 +136,7 @@ func (ds *folders) index(f *folder) {
 	}
 }
 
-// nameRef is one of the names of the entry in a slot as an index of names knows it.
+// nameRef is one of the names of the entry in a slot as a table of names knows it.
 func nameRef(slot int, long bool) int32 {
 	if long {
 		return int32(2*slot + 1)
@@ -124,18 +144,18 @@ func nameRef(slot int, long bool) int32 {
 	return int32(2 * slot)
 }
 
-// nameless gives f an index without names.
+// nameless gives f a table without names.
 func (ds *folders) nameless(f *folder) {
-	f.names = vol.NewNameIndex(ds.keys, foldUnit, func(ref int32, dst []uint16) []uint16 {
+	f.names = vol.NewNameTable(ds.keys, func(ref int32, dst []uint16) []uint16 {
 		slot := int(ref / 2)
 		if ref%2 == 0 {
 			return ds.cp.units(f.at(slot).name(), dst)
 		}
 		return f.longName(slot, dst)
-	})
+	}, nil)
 }
 
-// addNames puts the names of the entry in a slot into the index.
+// addNames puts the names of the entry in a slot into the table.
 func (f *folder) addNames(slot int, long bool) {
 	f.names.Add(nameRef(slot, false))
 	if long {

@@ -49,7 +49,7 @@ func (f *folder) room(n int) (slot int, err error) {
 	}
 	err = f.slots.Growing(slot, n, func(s []byte) bool { e := dirEntry(s); return !e.isEnd() && !e.isFree() })
 	if errors.Is(err, vol.ErrBehindEnd) {
-		return 0, damaged(f.path, "%w", err)
+		return 0, vol.DamagedAt(f.path, "%w", err)
 	}
 	return slot, err
 }
@@ -114,7 +114,7 @@ func (f *folder) missing(clusterSize int64) uint32 {
 		return 0
 	}
 	need := vol.DivUp(int64(f.slots.End())*entryLen, clusterSize)
-	return uint32(max(0, need-f.count()))
+	return uint32(max(0, need-int64(f.Count())))
 }
 
 // place says in the entries of a new directory where it and its parent have
@@ -123,12 +123,12 @@ func (ds *folders) place(f *folder) {
 	if !f.fresh {
 		return
 	}
-	f.parent.at(f.slot).setStart(ds.g.Type, f.start())
+	f.parent.at(f.slot).setStart(ds.g.Type, f.First())
 	f.parent.slots.Mark(f.slot, 1)
-	f.at(0).setStart(ds.g.Type, f.start())
+	f.at(0).setStart(ds.g.Type, f.First())
 	// [FAT] "Directories": ".." of a directory in the root has cluster 0.
 	if f.parent != ds.root {
-		f.at(1).setStart(ds.g.Type, f.parent.start())
+		f.at(1).setStart(ds.g.Type, f.parent.First())
 	}
 }
 

@@ -157,7 +157,7 @@ func withGhosts(t *testing.T, inUse bool) *dev.Mem {
 		if !inUse {
 			e[0] = entryDeleted
 		}
-		if _, err := m.WriteAt(e, g.ClusterOff(f.dir.start())+int64(i)*entryLen); err != nil {
+		if _, err := m.WriteAt(e, g.ClusterOff(f.dir.First())+int64(i)*entryLen); err != nil {
 			t.Fatal(err)
 		}
 	}

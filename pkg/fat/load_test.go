@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // The map must say of each cluster what its entry says, whatever the window,
@@ -144,5 +147,27 @@ func TestLoadMapCancelled(t *testing.T) {
 	cancel()
 	if _, _, err := loadMap(ctx, m, g, 0, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled load: %v", err)
+	}
+}
+
+// What a chain that comes back to itself takes does not grow with the size that its
+// file claims.
+func TestLoopedChain(t *testing.T) {
+	m := formatted(t, "fat16", 9<<20, 2048)
+	_, g, err := readBoot(m)
+	must(t, err)
+	tab := newTable(m, g, 0)
+	for i := range uint32(100) { // no two of them adjacent
+		must(t, tab.set(10+2*i, 10+2*((i+1)%100)))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err = tab.fileClusters("/F", 10, maxFileSize)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, vol.ErrDamaged) || !strings.Contains(err.Error(), "comes back") {
+		t.Errorf("a loop is %v", err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+		t.Errorf("it took %d bytes", n)
 	}
 }

@@ -171,7 +171,7 @@ func (s *dirScan) longName(k int, e dirEntry) bool {
 	if end := len(u) - (r.n-1)*ldirChars; end < ldirChars && !s.padded(r.from, end) {
 		s.note("lfn-padding", r.from, 1, decodeUnits(u), "")
 	}
-	keys, sum, all := s.names.Keys(), uint64(0), uint16(0)
+	keys, sum, all := s.names.NameKeys, uint64(0), uint16(0)
 	for i, c := range u {
 		if badLongUnit(c) {
 			r.hash = s.names.Hash(u)

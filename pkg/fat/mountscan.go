@@ -19,7 +19,7 @@ func mountScan(ctx context.Context, d dev.Device, o vol.ScanOptions) (*vol.Scan,
 		if _, _, err := readBoot(d); probe(d).Confidence == vol.No {
 			return nil, err
 		}
-		return &vol.Scan{Mountable: "no", Reasons: []vol.Reason{reason(f.slug, "%s", f.Error())}}, nil
+		return &vol.Scan{Mountable: "no", Reasons: []vol.Reason{vol.NewReason(Problems(), f.slug, "%s", f.Error())}}, nil
 	}
 	s := &scanner{d: d, b: b, g: g, out: &vol.Scan{Info: newInfo(b, g, nil), Mountable: "rw"}}
 	return s.out, s.scan(ctx, o)
@@ -34,7 +34,7 @@ type scanner struct {
 }
 
 func (s *scanner) say(slug, format string, args ...any) {
-	s.out.Reasons = append(s.out.Reasons, reason(slug, format, args...))
+	s.out.Reasons = append(s.out.Reasons, vol.NewReason(Problems(), slug, format, args...))
 }
 
 // refused is a reason for which the kernel does not mount the volume.

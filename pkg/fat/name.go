@@ -62,19 +62,6 @@ func foldUnit(u uint16) uint16 {
 	return uint16(r)
 }
 
-// equalFold tells whether two names are the same to Windows.
-func equalFold(a, b []uint16) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i, u := range a {
-		if u != b[i] && foldUnit(u) != foldUnit(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // shortClass says what a byte is good for in a short name.
 type shortClass int
 

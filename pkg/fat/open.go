@@ -117,30 +117,26 @@ func needsCheck(ctx context.Context, d dev.Device, b bootSector, g *Geometry) er
 		return err
 	}
 	if len(marks) > 0 {
-		return dirty("%s", marks[0].Message)
+		return vol.Dirtyf("%s", marks[0].Message)
 	}
 	if g.claimed > int64(g.Clusters) {
-		return dirty("the FAT has entries for %d of %d clusters", g.Clusters, g.claimed)
+		return vol.Dirtyf("the FAT has entries for %d of %d clusters", g.Clusters, g.claimed)
 	}
 	if g.Fats == 1 {
 		return nil
 	}
 	if !g.Mirrored || g.activeBad {
 		// [Linux] reads the first FAT whatever BPB_ExtFlags says.
-		return dirty("mirroring of the FATs is off, which readers do not agree on")
+		return vol.Dirtyf("mirroring of the FATs is off, which readers do not agree on")
 	}
 	at, err := fatsDiffer(ctx, d, g, g.ActiveFat)
 	if err != nil {
 		return err
 	}
 	if at >= 0 {
-		return dirty("the FATs differ at byte %d", at)
+		return vol.Dirtyf("the FATs differ at byte %d", at)
 	}
 	return nil
-}
-
-func dirty(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", vol.ErrDirty, fmt.Sprintf(format, args...))
 }
 
 // dirtyMarks are the marks that ask for a check: in the boot sector (Windows
@@ -148,7 +144,7 @@ func dirty(format string, args ...any) error {
 func dirtyMarks(d dev.Device, b bootSector, g *Geometry) ([]vol.Reason, error) {
 	var rs []vol.Reason
 	if b.state()&stateDirty != 0 {
-		rs = append(rs, reason("dirty-boot", "the boot sector says that the volume was not unmounted"))
+		rs = append(rs, vol.NewReason(Problems(), "dirty-boot", "the boot sector says that the volume was not unmounted"))
 	}
 	var clean, noError uint32
 	switch g.Type {
@@ -162,21 +158,12 @@ func dirtyMarks(d dev.Device, b bootSector, g *Geometry) ([]vol.Reason, error) {
 		return nil, err
 	}
 	if e&clean != clean {
-		rs = append(rs, reason("dirty-fat", "the FAT says that the volume was not unmounted"))
+		rs = append(rs, vol.NewReason(Problems(), "dirty-fat", "the FAT says that the volume was not unmounted"))
 	}
 	if e&noError != noError {
-		rs = append(rs, reason("hard-error", "the FAT says that a disk error was met"))
+		rs = append(rs, vol.NewReason(Problems(), "hard-error", "the FAT says that a disk error was met"))
 	}
 	return rs, nil
-}
-
-// reason is a row of the catalogue with what was found.
-func reason(slug, format string, args ...any) vol.Reason {
-	r := vol.Reason{Message: fmt.Sprintf(format, args...)}
-	if p := vol.Find(Problems(), slug); p != nil {
-		r.Code = p.Code
-	}
-	return r
 }
 
 // fsInfoPlaced tells whether the FSInfo sector is where one can be: in the

@@ -25,19 +25,19 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 	if err != nil {
 		return nil, err
 	}
+	c.place = place
 	reserve := func(f vol.PreallocFile) error { return c.reserve(f, r) }
-	run := func() error { return c.run(ctx, place) }
-	files, err := vol.PreallocateFiles(ctx, r.Files, reserve, run, func(path string) (res vol.FileResult, err error) {
+	files, err := vol.PreallocateFiles(ctx, r.Files, reserve, c.Run, func(path string) (res vol.FileResult, err error) {
 		g, err := c.file(path, false)
 		if err == nil {
-			res = v.g.locator().Result(path, g.all(), g.want, g.want)
+			res = v.g.locator().Result(path, g.All(), g.want, g.want)
 		}
 		return res, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &vol.PreallocResult{Files: files, ClustersAllocated: c.Allocated(), Stale: !r.FillZero && len(c.taken) > 0}, nil
+	return &vol.PreallocResult{Files: files, ClustersAllocated: c.Allocated(), Stale: !r.FillZero && len(c.Taken) > 0}, nil
 }
 
 // reserve puts one file of the request into the change.
@@ -60,15 +60,11 @@ func (c *change) reserve(f vol.PreallocFile, r vol.PreallocRequest) error {
 	return nil
 }
 
-// fileEnd is where a range of a file ends, which FAT limits: [FAT] DIR_FileSize
-// has 32 bits.
+// fileEnd is vol.RangeEnd for FAT, which limits it: [FAT] DIR_FileSize has 32 bits.
 func fileEnd(path string, off, length int64) (int64, error) {
-	if off < 0 || length < 0 {
-		return 0, fmt.Errorf("%w: %s: a range of %d bytes at %d", vol.ErrUsage, path, length, off)
+	end, err := vol.RangeEnd(path, off, length)
+	if err == nil && end > maxFileSize {
+		err = vol.Refusef("%s: a file on FAT has at most %d bytes (4 GiB - 1), not %d + %d", path, int64(maxFileSize), off, length)
 	}
-	if off > maxFileSize || length > maxFileSize-off {
-		return 0, fmt.Errorf("%w: %s: a file on FAT has at most %d bytes (4 GiB - 1), not %d + %d",
-			vol.ErrRequest, path, int64(maxFileSize), off, length)
-	}
-	return off + length, nil
+	return end, err
 }

@@ -13,8 +13,7 @@ import (
 type filling struct {
 	*change
 	*folders
-	r     *vol.PutRequest
-	files []int32 // by entry: which of the files of the change it is, and 1
+	r *vol.PutRequest
 }
 
 // Put is vol.Volume.
@@ -25,17 +24,12 @@ func (v *volume) Put(ctx context.Context, r *vol.PutRequest) (*vol.PutResult, er
 	}
 	c.many = true
 	c.files = make([]*growth, 0, len(r.Entries))
-	p := &filling{change: c, folders: c.ds, r: r, files: make([]int32, len(r.Entries))}
+	p := &filling{change: c, folders: c.ds, r: r}
 	return vol.PutEntries(ctx, r, p, vol.PutNames{Format: "FAT", Most: maxLongUnits, Encode: encodeLong})
 }
 
 // Places is vol.PutFolders.
-func (p *filling) Places(i int) []vol.Place {
-	if k := p.files[i]; k > 0 {
-		return p.v.g.locator().Places(p.change.files[k-1].add)
-	}
-	return nil
-}
+func (p *filling) Places(k int) []vol.Place { return p.v.g.locator().Places(p.files[k].Add) }
 
 // Fits is vol.PutFolders.
 func (*filling) Fits(e *vol.Entry) error {
@@ -72,11 +66,11 @@ func (*filling) IsDir(dir *folder, slot int) bool { return dir.at(slot).isDir() 
 // Replace is vol.PutFolders. The old clusters of the file become free, and are
 // not used again by this change.
 func (p *filling) Replace(dir *folder, slot, i int, at string) error {
-	old := &growth{file: file{dir: dir, slot: slot, path: at}, size: int64(dir.at(slot).size())}
-	if err := p.readChain(old); err != nil {
+	old, err := p.clustersOf(at, dir.at(slot))
+	if err != nil {
 		return err
 	}
-	p.Free(at, old.old)
+	p.Free(at, old)
 	g := p.take(dir, slot, i, at)
 	g.entry().setStart(p.v.g.Type, 0)
 	g.entry().setSize(0)
@@ -89,8 +83,7 @@ func (p *filling) take(dir *folder, slot, i int, at string) *growth {
 	g := &growth{file: file{dir: dir, slot: slot, path: vol.TailOf(e.Origin, at)}, want: e.Size, put: true}
 	dir.at(slot).describe(e)
 	dir.slots.Mark(slot, 1)
-	p.change.files = append(p.change.files, g)
-	p.files[i] = int32(len(p.change.files))
+	p.files = append(p.files, g)
 	return g
 }
 

@@ -8,18 +8,6 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// Free is vol.RemoveFolders: it gives the clusters of path back when the change
-// is committed.
-func (c *change) Free(path string, es []space.Extent) {
-	c.freed = append(c.freed, freed{path, es})
-}
-
-// freed are clusters that a change takes from a file or directory.
-type freed struct {
-	path string
-	es   []space.Extent
-}
-
 // Remove is vol.Volume.
 func (v *volume) Remove(ctx context.Context, r vol.RemoveRequest) (*vol.RemoveResult, error) {
 	c, err := v.begin(false)
@@ -37,7 +25,7 @@ type removal struct {
 
 // Start is vol.RemoveFolders. No directory but the root of FAT12 and FAT16 is
 // without clusters.
-func (*removal) Start(dir *folder) uint32 { return dir.start() }
+func (*removal) Start(dir *folder) uint32 { return dir.First() }
 
 // Open is vol.RemoveFolders.
 func (rm *removal) Open(dir *folder, slot int, at string) (*folder, bool, []space.Extent, error) {
@@ -45,11 +33,10 @@ func (rm *removal) Open(dir *folder, slot int, at string) (*folder, bool, []spac
 	if e.isDir() {
 		f := &folder{path: at, parent: dir, slot: slot}
 		err := rm.load(f, e.start(rm.g.Type))
-		return f, true, f.old, err
+		return f, true, f.Old, err
 	}
-	g := &growth{file: file{dir: dir, slot: slot, path: at}, size: int64(e.size())}
-	err := rm.readChain(g)
-	return nil, false, g.old, err
+	es, err := rm.clustersOf(at, e)
+	return nil, false, es, err
 }
 
 // Each is vol.RemoveFolders.

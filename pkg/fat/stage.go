@@ -13,13 +13,10 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
-// stage writes the change to the transaction, in the order in which a power
-// cut does the least harm: clusters that nothing leads to yet, then what leads
-// to them, then the counts.
-func (c *change) stage() error {
-	if !c.staged {
-		return nil
-	}
+// Stage is vol.Changer: it writes the change in the order in which a power cut does
+// the least harm: clusters that nothing leads to yet, then what leads to them, then
+// the counts.
+func (c *change) Stage() error {
 	for _, step := range []func() error{
 		c.stageZeros, c.stageTable, c.v.d.Sync, c.stageFolders, c.v.d.Sync, c.stageCounts,
 	} {
@@ -35,18 +32,18 @@ func (c *change) stage() error {
 func (c *change) stageZeros() error {
 	for _, g := range c.files {
 		zero := g.zero
-		if end := int64(space.Units(g.old)) * c.v.g.ClusterSize(); c.fill && g.want > g.size && end > g.size {
+		if end := int64(space.Units(g.Old)) * c.v.g.ClusterSize(); c.fill && g.want > g.size && end > g.size {
 			// The tail of the last cluster comes to be inside the file.
 			zero = append(zero, dev.Range{Off: g.size, Len: end - g.size})
 		}
 		for _, r := range zero {
-			if _, err := c.v.g.locator().EachRun(g.old, r, c.v.d.Zero); err != nil {
+			if _, err := c.v.g.locator().EachRun(g.Old, r, c.v.d.Zero); err != nil {
 				return err
 			}
 		}
 	}
 	for _, f := range c.ds.all {
-		for _, r := range c.v.g.locator().Ranges(f.add) {
+		for _, r := range c.v.g.locator().Ranges(f.Add) {
 			if err := c.v.d.Zero(r); err != nil {
 				return err
 			}
@@ -59,10 +56,10 @@ func (c *change) stageZeros() error {
 func (c *change) stageTable() error {
 	links := make([]link, 0, len(c.files)+len(c.ds.all))
 	for _, g := range c.files {
-		links = appendLinks(links, g.old, g.add)
+		links = appendLinks(links, g.Old, g.Add)
 	}
 	for _, f := range c.ds.all {
-		links = appendLinks(links, f.old, f.add)
+		links = appendLinks(links, f.Old, f.Add)
 	}
 	links = c.appendFreed(links)
 	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.first, b.first) })
@@ -71,8 +68,8 @@ func (c *change) stageTable() error {
 
 // appendFreed appends what makes the clusters free that the change gives back.
 func (c *change) appendFreed(links []link) []link {
-	for _, f := range c.freed {
-		for _, e := range f.es {
+	for _, f := range c.Freed {
+		for _, e := range f.Extents {
 			links = append(links, link{first: e.Start, n: e.Len, free: true})
 		}
 	}
@@ -101,12 +98,12 @@ func appendLinks(links []link, old, add []space.Extent) []link {
 // directories.
 func (c *change) stageFolders() error {
 	for _, g := range c.files {
-		if !g.changed() {
+		if !g.Changed() {
 			continue
 		}
 		e := g.entry()
-		if len(g.old) == 0 && len(g.add) > 0 {
-			e.setStart(c.v.g.Type, g.start())
+		if len(g.Old) == 0 && len(g.Add) > 0 {
+			e.setStart(c.v.g.Type, g.First())
 		}
 		e.setSize(uint32(g.want))
 		if !g.put {
@@ -138,19 +135,15 @@ func (c *change) stageCounts() error {
 		return err
 	}
 	f.put32(offFSIFree, uint32(c.v.alloc.Free()+c.v.alloc.Pending()))
-	if n := len(c.taken); n > 0 {
-		f.put32(offFSINext, uint32(c.taken[n-1].End()-1)+firstCluster)
+	if n := len(c.Taken); n > 0 {
+		f.put32(offFSINext, uint32(c.Taken[n-1].End()-1)+firstCluster)
 	}
 	_, err := c.v.d.WriteAt(f, c.v.fsinfo)
 	return err
 }
 
-// verify reads back what was staged and compares it with the plan. A
-// difference is a mistake in this package, and must not reach the disk.
-func (c *change) verify() error {
-	if !c.staged {
-		return nil
-	}
+// Verify is vol.Changer.
+func (c *change) Verify() error {
 	if err := c.verifyTable(); err != nil {
 		return err
 	}
@@ -172,22 +165,22 @@ func (c *change) verify() error {
 func (c *change) verifyFolder(ds *folders, f *folder, files []*growth, kids []*folder) error {
 	again, err := ds.reread(f)
 	if err != nil {
-		return mistake(f.path, "%w", err)
+		return vol.Misread(f.path, "%w", err)
 	}
 	for _, g := range files {
 		slot, ok := again.lookup(path.Base(g.path))
 		if !ok {
-			return mistake(g.path, "it is not there")
+			return vol.Misread(g.path, "it is not there")
 		}
 		e := again.at(slot)
-		if got := e.start(c.v.g.Type); e.isDir() || got != g.start() || int64(e.size()) != g.want {
-			return mistake(g.path, "it has %d bytes from cluster %d on, not %d from %d", e.size(), got, g.want, g.start())
+		if got := e.start(c.v.g.Type); e.isDir() || got != g.First() || int64(e.size()) != g.want {
+			return vol.Misread(g.path, "it has %d bytes from cluster %d on, not %d from %d", e.size(), got, g.want, g.First())
 		}
 	}
 	for _, k := range kids {
 		slot, ok := again.lookup(path.Base(k.path))
-		if !ok || !again.at(slot).isDir() || again.at(slot).start(c.v.g.Type) != k.start() {
-			return mistake(k.path, "no directory is there that starts in cluster %d", k.start())
+		if !ok || !again.at(slot).isDir() || again.at(slot).start(c.v.g.Type) != k.First() {
+			return vol.Misread(k.path, "no directory is there that starts in cluster %d", k.First())
 		}
 	}
 	return nil
@@ -197,10 +190,10 @@ func (c *change) verifyFolder(ds *folders, f *folder, files []*growth, kids []*f
 func (c *change) verifyTable() error {
 	links := make([]link, 0, len(c.files)+len(c.ds.all))
 	for _, g := range c.files {
-		links = appendLinks(links, nil, g.all())
+		links = appendLinks(links, nil, g.All())
 	}
 	for _, f := range c.ds.all {
-		links = appendLinks(links, nil, f.all())
+		links = appendLinks(links, nil, f.All())
 	}
 	links = c.appendFreed(links)
 	slices.SortFunc(links, func(a, b link) int { return cmp.Compare(a.first, b.first) })
@@ -218,12 +211,8 @@ func (c *change) verifyFAT(k int, links []link) error {
 		if at, err := t.mismatch(l); err != nil {
 			return err
 		} else if at != 0 {
-			return mistake(fmt.Sprintf("FAT %d", k), "the entry of cluster %d is not what was written", at)
+			return vol.Misread(fmt.Sprintf("FAT %d", k), "the entry of cluster %d is not what was written", at)
 		}
 	}
 	return nil
-}
-
-func mistake(path, format string, args ...any) error {
-	return fmt.Errorf("%s: the change does not read back as planned, nothing is written: %w", path, fmt.Errorf(format, args...))
 }

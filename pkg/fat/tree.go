@@ -70,7 +70,7 @@ func (t *tree) Lookup(dir *vol.Node, name string) (found *vol.Node, err error) {
 	var short []uint16
 	err = t.entries(dir, func(e namedEntry) bool {
 		short = t.cp.units(e.e.name(), short[:0])
-		if !equalFold(want, short) && (e.long == nil || !equalFold(want, e.long)) {
+		if !vol.EqualFolded(want, short, foldUnit) && (e.long == nil || !vol.EqualFolded(want, e.long, foldUnit)) {
 			return true
 		}
 		found = t.node(dir.Path, e)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // maxDirBytes is what is read of a directory: [FAT] 65536 entries. The chain
@@ -84,8 +84,7 @@ type walk struct {
 	bytesRead         int64
 	progress          func(done, total int64)
 	done, total       int64 // clusters, for progress
-	lastDir           int32 // of path; 0 for none
-	lastPath          string
+	paths             vol.DirPaths
 }
 
 func newWalk(c *checker, t *table, used *space.Map) *walk {
@@ -217,25 +216,9 @@ func (w *walk) nodeSlotOff(d *dirNode, k int) int64 {
 	return 0
 }
 
-// path of directory i, with a leading slash. The one before is remembered, as
-// what is asked for next lies there or right below as a rule: in a tree that is
-// thousands of levels deep each path is long.
+// path of directory i, with a leading slash.
 func (w *walk) path(i int32) string {
-	if i == 0 {
-		return "/"
-	}
-	var parts []string
-	from := i
-	for ; i != 0 && i != w.lastDir; i = w.dirs[i].parent {
-		parts = append(parts, w.dirs[i].name)
-	}
-	above := ""
-	if i != 0 {
-		above = w.lastPath
-	}
-	slices.Reverse(parts)
-	w.lastDir, w.lastPath = from, strings.Join(append([]string{above}, parts...), "/")
-	return w.lastPath
+	return w.paths.Of(i, func(i int32) (string, int32) { return w.dirs[i].name, w.dirs[i].parent })
 }
 
 // pathIn is the path of an entry of directory i.

@@ -22,7 +22,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 	return vol.ZeroFiles(ctx, r, c.zeroRange, c.Run, func(path string, at dev.Range) (z vol.ZeroedFile, err error) {
 		g, err := c.file(path, false)
 		if err == nil {
-			z = v.g.locator().Zeroed(path, g.all(), at, v.g.ClusterSize())
+			z = v.g.locator().Zeroed(path, g.All(), at, v.g.ClusterSize())
 		}
 		return z, err
 	})
@@ -52,15 +52,8 @@ func (c *change) zeroRange(f vol.ZeroFile, keepSize bool) (dev.Range, error) {
 // with slack also with what the last clusters of files have beyond the end of
 // the file. The volume must have passed a check.
 func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) error) (vol.FreeTotal, error) {
-	var tails []dev.Range
-	if slack {
-		var err error
-		if tails, err = v.tails(ctx); err != nil {
-			return vol.FreeTotal{}, err
-		}
-	}
 	at := func(e space.Extent) dev.Range { return v.g.ClusterRange(e.Start+firstCluster, e.Len) }
-	return vol.EachFree(ctx, v.m.FreeRuns(), at, tails, fn)
+	return vol.EachFree(ctx, v.m.FreeRuns(), at, slack, v.tails, fn)
 }
 
 // tails are the bytes between the ends of files and the ends of their last
@@ -81,7 +74,6 @@ func (v *volume) tails(ctx context.Context) ([]dev.Range, error) {
 // tailsIn are the tails of the files of one directory, and the directories in
 // it. seen has the first clusters of those met before: a loop is an error.
 func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Range, kids []*folder, err error) {
-	c := &change{v: v, ds: ds}
 	eachEntry(f.used(), func(n namedEntry) bool {
 		switch {
 		case n.e.isVolume() || n.e[0] == '.':
@@ -90,18 +82,19 @@ func (v *volume) tailsIn(ds *folders, f *folder, seen *space.Map) (out []dev.Ran
 			path := vol.JoinPath(f.path, n.name(v.cp))
 			kid := &folder{path: path, parent: f, slot: n.slot}
 			if start := n.e.start(v.g.Type); v.g.Valid(start) && !seen.SetNew(start-firstCluster) {
-				err = damaged(path, "the directory at cluster %d is there twice", start)
+				err = vol.DamagedAt(path, "the directory at cluster %d is there twice", start)
 			} else if err = ds.load(kid, start); err == nil {
 				kids = append(kids, kid)
 			}
 			return err == nil
 		}
-		g := &growth{file: file{dir: f, slot: n.slot, path: vol.JoinPath(f.path, n.name(v.cp))}, size: int64(n.e.size())}
-		if err = c.readChain(g); err != nil || len(g.old) == 0 {
+		var es []space.Extent
+		if es, err = ds.clustersOf(vol.JoinPath(f.path, n.name(v.cp)), n.e); err != nil || len(es) == 0 {
 			return err == nil
 		}
-		end := v.g.ClusterOff(uint32(g.old[len(g.old)-1].End()-1)) + v.g.ClusterSize()
-		if tail := vol.RoundUp(g.size, v.g.ClusterSize()) - g.size; tail > 0 {
+		end := v.g.ClusterOff(uint32(es[len(es)-1].End()-1)) + v.g.ClusterSize()
+		size := int64(n.e.size())
+		if tail := vol.RoundUp(size, v.g.ClusterSize()) - size; tail > 0 {
 			out = append(out, dev.Range{Off: end - tail, Len: tail})
 		}
 		return true

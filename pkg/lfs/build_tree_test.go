@@ -28,7 +28,7 @@ func (m *builder) slots(x *built) uint32 {
 }
 
 func (m *builder) cluster(x *built) byte {
-	if x.node.flags()&flagCompressed == 0 || !m.g.Has(featCompression) {
+	if x.node.flags()&flagCompressed == 0 || !m.g.Has(featCompression) || x.node.fileType() != modeFile {
 		return 0
 	}
 	return x.node.logCluster()

@@ -2,7 +2,6 @@ package lfs
 
 import (
 	"context"
-	"math"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -221,17 +220,6 @@ func (h *handle) writable() error {
 		return vol.Refusef("%s: it is sealed by fs-verity", h.path)
 	}
 	return nil
-}
-
-// rangeEnd is where a range of a file ends.
-func rangeEnd(path string, off, length int64) (int64, error) {
-	if off < 0 || length < 0 {
-		return 0, vol.Usagef("%s: a range of %d bytes at %d", path, length, off)
-	}
-	if length > math.MaxInt64-off {
-		return 0, vol.Refusef("%s: a file cannot have %d + %d bytes", path, off, length)
-	}
-	return off + length, nil
 }
 
 // reaches refuses a file that ends beyond what pointers reach, [Linux] behaviour

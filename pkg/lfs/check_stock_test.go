@@ -29,9 +29,13 @@ dd if=/dev/urandom of=a/noise.txt bs=4k count=50 2>/dev/null
 dd if=/dev/zero of=a/holes.txt bs=4k count=20 seek=1000 2>/dev/null
 dd if=/dev/zero of=a/plain bs=4k count=20 2>/dev/null
 truncate -s 50000 a/mixed.txt
+i=0; while [ $i -lt 300 ]; do : >a/packed/$i; i=$((i + 1)); done
 umount a
 mount -t f2fs $2 b
 for n in ` + stockNames + `; do : >b/folded/$n; done
+long=Aa; for i in 1 2 3 4 5 6; do long=$long$long; done; long=$long${long%Aa}
+: >b/folded/$long; : >b/folded/${long}B; : >b/folded/Ä${long%Aa}; : >b/folded/Ä${long%a}
+[ -e b/folded/$(echo $long | tr A a) ] && [ ! -e b/folded/$(echo ${long}B | tr A a) ]
 [ -e b/folded/readme.txt ] && [ -e b/folded/STRASSE ] && [ -e b/folded/äöü ]
 i=0; while [ $i -lt 300 ]; do : >b/folded/NÄME$i; i=$((i + 1)); done
 umount b
@@ -43,19 +47,24 @@ func TestCheckStock(t *testing.T) {
 	needs.Long(t, "boots Linux in an emulator")
 	sload := voltest.Peer(t, "sload.f2fs")
 	tree := t.TempDir()
-	if err := os.Mkdir(filepath.Join(tree, "folded"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"folded", "packed"} {
+		if err := os.Mkdir(filepath.Join(tree, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, k := range voltest.StockKernels(t) {
 		t.Run(k.Release(), func(t *testing.T) {
 			compressed := made(t, 128<<20, "-q", "-O", "extra_attr,compression,inode_checksum")
 			folded := made(t, 128<<20, "-q", "-O", "casefold", "-C", "utf8")
-			if out, err := exec.Command(sload, "-f", tree, folded).CombinedOutput(); err != nil {
-				t.Fatalf("sload.f2fs: %v\n%s", err, out)
+			for _, image := range []string{compressed, folded} {
+				if out, err := exec.Command(sload, "-f", tree, image).CombinedOutput(); err != nil {
+					t.Fatalf("sload.f2fs: %v\n%s", err, out)
+				}
 			}
 			foldsCase(t, folded, "folded")
+			packs(t, compressed, "packed")
 			k.Run(t, stockScript, compressed, folded)
-			for image, files := range map[string]uint64{compressed: 5, folded: uint64(len(strings.Fields(stockNames))) + 300} {
+			for image, files := range map[string]uint64{compressed: 5 + 300, folded: uint64(len(strings.Fields(stockNames))) + 4 + 300} {
 				rows, why, res, _ := judge(t, image)
 				if rows != "" || why != "" || res.Stats.Files != files {
 					t.Errorf("found %q, %d files; should be %d", found(res), res.Stats.Files, files)
@@ -106,12 +115,37 @@ func inodesOf(t *testing.T, path string, fn func(n nodeBlock) bool) {
 // foldsCase marks an empty directory, as chattr +F does.
 func foldsCase(t *testing.T, path, name string) {
 	t.Helper()
+	mark(t, path, name, func(n nodeBlock) { n.put32(inodeFlags, n.flags()|flagCasefold) })
+}
+
+// packs marks an empty directory, as chattr +c does where clusters are of 256
+// blocks, and spreads what will be in it over a thousand of its own.
+func packs(t *testing.T, path, name string) {
+	t.Helper()
+	seed := inodeSeed(nil)
+	onImage(t, path, func(d dev.Device) {
+		first, _, err := readSupers(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed = inodeSeed(first.raw.uuid())
+	})
+	mark(t, path, name, func(n nodeBlock) {
+		n.put32(inodeFlags, n.flags()|flagCompressed)
+		n[inodeComprAlgo], n[inodeLogCluster], n[inodeDirLevel] = comprLZ4, maxClusterLog, 9
+		n.put32(inodeChecksum, inodeSum(seed, n))
+	})
+}
+
+// mark changes the inode of a directory.
+func mark(t *testing.T, path, name string, fn func(n nodeBlock)) {
+	t.Helper()
 	done := false
 	inodesOf(t, path, func(n nodeBlock) bool {
 		if !n.isDir() || string(n.name()) != name {
 			return false
 		}
-		n.put32(inodeFlags, n.flags()|flagCasefold)
+		fn(n)
 		done = true
 		return true
 	})

@@ -24,9 +24,11 @@ const (
 )
 
 // clusterLog is how many blocks a cluster of a compressed file has, as a power of
-// two; 0 for other files.
+// two; 0 for all else: a directory has the mark for what is made in it, as links
+// that were made in one have, and [Linux] behaviour addrs_per_page() has clusters
+// for regular files alone.
 func (g *Geometry) clusterLog(b nodeBlock) byte {
-	if b.flags()&flagCompressed == 0 || !g.Has(featCompression) || b.isDir() || !b.hasExtraField(inodeLogCluster+1) {
+	if b.flags()&flagCompressed == 0 || !g.Has(featCompression) || b.fileType() != modeFile || !b.hasExtraField(inodeLogCluster+1) {
 		return 0
 	}
 	if c := b.logCluster(); c >= minClusterLog && c <= maxClusterLog {

@@ -83,3 +83,36 @@ func TestCompressed(t *testing.T) {
 		t.Errorf("a damaged cluster: %v", err)
 	}
 }
+
+// TestCompressedDirectory: a directory that is marked as compressed, which is for
+// what is made in it, has no clusters: all pointers of its inode and of its nodes
+// count.
+func TestCompressedDirectory(t *testing.T) {
+	m := newBuilder(t, 64<<20, vol.FormatOptions{Features: labFeatures})
+	dir := m.inode(m.root, "packed", modeDir, 0)
+	dir.node.put32(inodeFlags, flagCompressed)
+	dir.node[inodeLogCluster], dir.node[inodeDirLevel] = maxClusterLog, 10 // 1024 buckets
+	dir.node.put32(inodeDepth, 1)
+	m.newDir(dir)
+	for i := range 400 {
+		m.file(dir, textf("file %d", i), file{})
+	}
+	link := m.file(dir, "link", file{mode: modeSymlink, inline: []byte("/there"), change: func(n nodeBlock) {
+		n.put32(inodeFlags, flagCompressed)
+		n[inodeLogCluster] = maxClusterLog
+	}})
+	l := &lab{builder: m.finish()}
+	last := uint32(0)
+	for page := range dir.pages {
+		last = max(last, page)
+	}
+	if last < m.slots(dir)+uint32(m.g.per().nodeSlots()) || m.g.clusterLog(link.node) != 0 {
+		t.Fatalf("its last block is number %d", last)
+	}
+	if res := l.check(); len(res.Outcomes) > 0 {
+		t.Errorf("found %q", found(res))
+	}
+	if n := readTree(t.Context(), t, l.d); n < 401 {
+		t.Errorf("%d can be read", n)
+	}
+}

@@ -3,7 +3,6 @@ package lfs
 import (
 	"bytes"
 	"iter"
-	"unicode/utf8"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -34,8 +33,8 @@ func (h *handle) nameIn(name string) (dirName, error) {
 		if n.folded, ok = foldName(nil, n.name); !ok {
 			return n, vol.Refusef("%s: it does not tell upper from lower case, and how %q folds is not known", h.path, name)
 		}
-		if h.w.sb.u16(sbEncodingFlags)&encodingStrict != 0 && !utf8.Valid(n.name) {
-			return n, vol.Refusef("%s: it takes names in UTF-8 only, and %q is none", h.path, name)
+		if _, able, _ := foldWhole(nil, n.name); !able && h.w.sb.u16(sbEncodingFlags)&encodingStrict != 0 {
+			return n, vol.Refusef("%s: it takes only names in UTF-8 that can be folded, and %q is none or too long", h.path, name)
 		}
 		n.hash = nameHash(n.folded)
 	}

@@ -9,30 +9,38 @@ import (
 
 // foldName is a name as a directory that folds case takes it, [Linux] behaviour
 // f2fs_init_casefolded_name() and utf8_casefold(): decomposed, with case folded
-// in full, by Unicode 12.1. What is no UTF-8, or too long when it is folded, is
-// taken as it is. ok is false where that depends on the version of Unicode, or of
-// the kernel: some ignore characters that cannot be seen.
+// in full, by Unicode 12.1. What cannot be folded is taken as it is. ok is false
+// where that depends on the version of Unicode, or of the kernel: some ignore
+// characters that cannot be seen.
 func foldName(buf, name []byte) (folded []byte, ok bool) {
+	folded, able, ok := foldWhole(buf, name)
+	if ok && !able {
+		return name, true
+	}
+	return folded, ok
+}
+
+// foldWhole is foldName of what can be folded; able is false for what is no
+// UTF-8, and for a name that has as many bytes as a name can when it is folded,
+// or more: [Linux] behaviour utf8_casefold(), whose room is for a final zero, too.
+func foldWhole(buf, name []byte) (folded []byte, able, ok bool) {
 	ascii := true
 	for _, c := range name {
 		ascii = ascii && c < utf8.RuneSelf
 	}
 	if ascii {
-		return appendLower(buf, name), true
+		return appendLower(buf, name), len(name) < maxNameLen, true
 	}
 	if !utf8.Valid(name) {
-		return name, true
+		return nil, false, true
 	}
 	for _, r := range string(name) {
 		if !foldsAlike(r) {
-			return nil, false
+			return nil, false, false
 		}
 	}
 	folded = norm.NFD.Bytes(cases.Fold().Bytes(norm.NFD.Bytes(name)))
-	if len(folded) > maxNameLen {
-		return name, true
-	}
-	return folded, true
+	return folded, len(folded) < maxNameLen, true
 }
 
 // appendLower adds ASCII letters in lower case, and all else as it is.

@@ -22,19 +22,10 @@ func mountScan(ctx context.Context, d dev.Device, o vol.ScanOptions) (*vol.Scan,
 		if probe(d).Confidence == vol.No {
 			return nil, noVolume(d, &first)
 		}
-		return &vol.Scan{Info: vol.Info{Type: "f2fs"}, Mountable: "no", Reasons: []vol.Reason{reason(first.fault.slug, "both superblocks: %v", first.fault)}}, nil
+		return &vol.Scan{Info: vol.Info{Type: "f2fs"}, Mountable: "no", Reasons: []vol.Reason{vol.NewReason(Problems(), first.fault.slug, "both superblocks: %v", first.fault)}}, nil
 	}
 	s := &scanner{d: d, sb: use.raw, g: use.g, out: &vol.Scan{Info: summarise(use.g, use.raw), Mountable: "rw"}}
 	return s.out, s.scan(ctx, o, use, &first, &second)
-}
-
-// reason is a row of the catalogue with what was found.
-func reason(slug, format string, args ...any) vol.Reason {
-	r := vol.Reason{Message: textf(format, args...)}
-	if p := vol.Find(Problems(), slug); p != nil {
-		r.Code = p.Code
-	}
-	return r
 }
 
 // scanner collects a vol.Scan.
@@ -48,7 +39,7 @@ type scanner struct {
 }
 
 func (s *scanner) say(slug, format string, args ...any) {
-	s.out.Reasons = append(s.out.Reasons, reason(slug, format, args...))
+	s.out.Reasons = append(s.out.Reasons, vol.NewReason(Problems(), slug, format, args...))
 }
 
 // pending is a reason that a mount sees to by itself, or that asks for a check:

@@ -51,7 +51,7 @@ func (v *volume) Preallocate(ctx context.Context, r vol.PreallocRequest) (*vol.P
 
 // preallocate does one file of the request.
 func (c *batch) preallocate(f vol.PreallocFile, r vol.PreallocRequest, p *placement) (h *handle, n uint64, err error) {
-	end, err := rangeEnd(f.Path, f.Offset, f.Length)
+	end, err := vol.RangeEnd(f.Path, f.Offset, f.Length)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // A block of records, [Linux] fs/quota/quotaio_v2.h struct qt_disk_dqdbheader:
@@ -43,7 +44,7 @@ func (q *quotaPages) enter(id uint32, c quotaChange) error {
 		n = next
 	}
 	if n != leaf { // the id shares its last block of the tree with what is in another leaf
-		return dirtyf("%s: the tree leads from %d to a block without its record; run check -p", q.h.path, id)
+		return vol.Dirtyf("%s: the tree leads from %d to a block without its record; run check -p", q.h.path, id)
 	}
 	return q.record(leaf, id, c)
 }
@@ -77,7 +78,7 @@ func (q *quotaPages) record(leaf, id uint32, c quotaChange) error {
 		}
 		return q.put32(next, quotaLeafPrev, 0)
 	}
-	return dirtyf("%s: block %d is listed as one with room for records, and has none; run check -p", q.h.path, leaf)
+	return vol.Dirtyf("%s: block %d is listed as one with room for records, and has none; run check -p", q.h.path, leaf)
 }
 
 // leaf is the block of records that a new one goes to.
@@ -115,7 +116,7 @@ func (q *quotaPages) grow() (uint32, error) {
 	}
 	n := binary.LittleEndian.Uint32(head[quotaInfoBlocks:])
 	if n < 2 || int64(n) > maxQuotaBytes/quotaBlock {
-		return 0, dirtyf("%s: it says that it has %d blocks; run check -p", q.h.path, n)
+		return 0, vol.Dirtyf("%s: it says that it has %d blocks; run check -p", q.h.path, n)
 	}
 	if err := q.put32(0, quotaInfoBlocks, n+1); err != nil {
 		return 0, err

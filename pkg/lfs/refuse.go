@@ -17,10 +17,6 @@ func damagedf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", vol.ErrDamaged, textf(format, args...))
 }
 
-func dirtyf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", vol.ErrDirty, textf(format, args...))
-}
-
 // refuseSuper looks at what the superblock says.
 func (l *loaded) refuseSuper(o loadOptions) error {
 	g := l.g
@@ -42,9 +38,9 @@ func (l *loaded) refuseSuper(o loadOptions) error {
 	case o.force:
 		return nil
 	case !dev.AllZero(l.sb.stopReasons()):
-		return dirtyf("the kernel stopped writing to it, %s; run check -p", bytesText(l.sb.stopReasons()))
+		return vol.Dirtyf("the kernel stopped writing to it, %s; run check -p", bytesText(l.sb.stopReasons()))
 	case !dev.AllZero(l.sb.errors()):
-		return dirtyf("the kernel met errors on it, %s; run check -p", bytesText(l.sb.errors()))
+		return vol.Dirtyf("the kernel met errors on it, %s; run check -p", bytesText(l.sb.errors()))
 	}
 	return nil
 }
@@ -58,11 +54,11 @@ func (l *loaded) refusePack(ctx context.Context, o loadOptions) error {
 	cp := l.s.cp
 	switch {
 	case cp.has(cpError):
-		return dirtyf("the checkpoint was written after an I/O error; run check -p")
+		return vol.Dirtyf("the checkpoint was written after an I/O error; run check -p")
 	case cp.has(cpDisabled | cpDisabledQuick):
-		return dirtyf("checkpoints are disabled: mount the volume with checkpoint=enable first")
+		return vol.Dirtyf("checkpoints are disabled: mount the volume with checkpoint=enable first")
 	case cp.has(cpResize):
-		return dirtyf("a resize was interrupted, and must be carried out first")
+		return vol.Dirtyf("a resize was interrupted, and must be carried out first")
 	case cp.flags()&^cpKnown != 0:
 		return vol.Refusef("flags %s of the checkpoint are not known", hex(cp.flags()&^cpKnown))
 	case l.s.oldLargeNat():
@@ -83,11 +79,11 @@ func (l *loaded) refusePack(ctx context.Context, o loadOptions) error {
 	}
 	switch {
 	case cp.has(cpFsck):
-		return dirtyf("the kernel asks for a check; run check -p")
+		return vol.Dirtyf("the kernel asks for a check; run check -p")
 	case cp.has(cpQuotaFsck):
-		return dirtyf("quotas need a check; run check -p")
+		return vol.Dirtyf("quotas need a check; run check -p")
 	case cp.has(cpOrphans):
-		return dirtyf("files that were deleted while open are still to be freed: check -p does that, or a mount")
+		return vol.Dirtyf("files that were deleted while open are still to be freed: check -p does that, or a mount")
 	}
 	return nil
 }
@@ -108,11 +104,11 @@ func (l *loaded) refuseLog(ctx context.Context) error {
 	case err != nil:
 		return err
 	case rec.nodes > 0 && rec.why() != "":
-		return dirtyf("the log has to be replayed and is damaged: %s; check -y --discard-log gives up what was synced since the last checkpoint", rec.why())
+		return vol.Dirtyf("the log has to be replayed and is damaged: %s; check -y --discard-log gives up what was synced since the last checkpoint", rec.why())
 	case rec.nodes > 0:
-		return dirtyf("the log has to be replayed, %d nodes: check -p does that, as a mount would; check -y --discard-log gives up what was synced since the last checkpoint", rec.nodes)
+		return vol.Dirtyf("the log has to be replayed, %d nodes: check -p does that, as a mount would; check -y --discard-log gives up what was synced since the last checkpoint", rec.nodes)
 	case l.s.leftMounted():
-		return dirtyf("it was not unmounted: check -p writes the checkpoint that is missing, or a mount does")
+		return vol.Dirtyf("it was not unmounted: check -p writes the checkpoint that is missing, or a mount does")
 	}
 	return nil
 }

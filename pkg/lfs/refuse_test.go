@@ -241,7 +241,7 @@ func TestRefuseNames(t *testing.T) {
 		if strict {
 			l.alterSupers(func(s superblock) { s.put16(sbEncodingFlags, encodingStrict) })
 		}
-		for name, ok := range map[string]bool{"folded/\xff": !strict, "folded/Fine": true, "folded/a\u00adb": false} {
+		for name, ok := range map[string]bool{"folded/\xff": !strict, "folded/Fine": true, "folded/a\u00adb": false, "folded/" + capitals(255): !strict} {
 			v, err := open(t.Context(), dev.Begin(l.d), vol.OpenOptions{})
 			if err == nil {
 				_, err = v.Preallocate(t.Context(), vol.PreallocRequest{Create: true, Files: []vol.PreallocFile{{Path: name, Length: 1}}})

@@ -92,7 +92,7 @@ func (q *quotaPages) at(n uint32) ([]byte, error) {
 		q.page, q.b = page, b
 	}
 	if q.b == nil {
-		return nil, dirtyf("%s: it has no block %d; run check -p", q.h.path, n)
+		return nil, vol.Dirtyf("%s: it has no block %d; run check -p", q.h.path, n)
 	}
 	return q.b[off%bs:][:quotaBlock], nil
 }
@@ -116,14 +116,14 @@ func (q *quotaPages) take(kind int, id uint32, c quotaChange) error {
 		return err
 	}
 	if m := binary.LittleEndian.Uint32(head); m != quotaMagic(kind) {
-		return dirtyf("%s: its magic number is %#x; run check -p", q.h.path, m)
+		return vol.Dirtyf("%s: its magic number is %#x; run check -p", q.h.path, m)
 	}
 	done, err := q.add(id, c)
 	switch {
 	case done || err != nil:
 		return err
 	case c.inodes <= 0:
-		return dirtyf("%s: it has no record of %d, who owns files; run check -p", q.h.path, id)
+		return vol.Dirtyf("%s: it has no record of %d, who owns files; run check -p", q.h.path, id)
 	}
 	return q.enter(id, c)
 }

@@ -125,10 +125,8 @@ func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 		h.at(i, x, "inode-extra", n, nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
 		return
 	}
-	if b.hasExtraField(inodeLogCluster+1) && b.flags()&flagCompressed != 0 && w.g.Has(featCompression) {
-		if c := b.logCluster(); c >= 2 && c <= 8 {
-			f.cluster, f.savedSays = c, b.u64(inodeComprBlocks)
-		}
+	if c := w.g.clusterLog(b); c > 0 {
+		f.cluster, f.savedSays = c, b.u64(inodeComprBlocks)
 	}
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {
 		if words := int(b.xattrWords()); words == 0 || words > maxXattrWords(b) {

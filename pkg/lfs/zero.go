@@ -37,7 +37,7 @@ func (v *volume) ZeroRanges(ctx context.Context, r vol.ZeroRequest) (*vol.ZeroRe
 
 // zeroFile does one file of the request.
 func (c *batch) zeroFile(f vol.ZeroFile, keepSize bool) (z vol.ZeroedFile, err error) {
-	if _, err := rangeEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
+	if _, err := vol.RangeEnd(f.Path, f.Offset, max(f.Length, 0)); err != nil {
 		return z, err
 	}
 	h, err := c.file(f.Path, false)
@@ -241,14 +241,8 @@ func (v *volume) FreeRanges(ctx context.Context, slack bool, fn func(dev.Range) 
 	if err != nil {
 		return vol.FreeTotal{}, err
 	}
-	var tails []dev.Range
-	if slack {
-		if tails, err = tailsOf(ctx, l); err != nil {
-			return vol.FreeTotal{}, err
-		}
-	}
 	at := func(e space.Extent) dev.Range { return l.g.BlockRange(l.g.Main+e.Start, e.Len) }
-	return vol.EachFree(ctx, l.sit.freeRuns(), at, tails, fn)
+	return vol.EachFree(ctx, l.sit.freeRuns(), at, slack, l.tails, fn)
 }
 
 // freeRuns are the runs of blocks that are not valid, counted from the start of
@@ -270,10 +264,10 @@ func (t *segments) freeRuns() func(func(space.Extent) bool) {
 	}
 }
 
-// tailsOf are what lies behind the ends of regular files in their last blocks.
+// tails are what lies behind the ends of regular files in their last blocks.
 // Of what is encrypted, compressed or sealed the bytes there are not zeros to
 // begin with.
-func tailsOf(ctx context.Context, l *loaded) ([]dev.Range, error) {
+func (l *loaded) tails(ctx context.Context) ([]dev.Range, error) {
 	t, _, err := l.s.loadTables(ctx, l.d, 0)
 	if err != nil {
 		return nil, err

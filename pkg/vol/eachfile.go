@@ -9,7 +9,7 @@ import (
 // PreallocateFiles is Volume.Preallocate for FAT and exFAT: reserve puts each file
 // into a change, run carries that out, and result says what became of a file.
 // Nothing of what was staged may be committed after an error.
-func PreallocateFiles(ctx context.Context, files []PreallocFile, reserve func(PreallocFile) error, run func() error, result func(path string) (FileResult, error)) ([]FileResult, error) {
+func PreallocateFiles(ctx context.Context, files []PreallocFile, reserve func(PreallocFile) error, run func(context.Context) error, result func(path string) (FileResult, error)) ([]FileResult, error) {
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -18,7 +18,7 @@ func PreallocateFiles(ctx context.Context, files []PreallocFile, reserve func(Pr
 			return nil, err
 		}
 	}
-	if err := run(); err != nil {
+	if err := run(ctx); err != nil {
 		return nil, err
 	}
 	var out []FileResult

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -11,8 +12,15 @@ import (
 )
 
 // EachFree is Volume.FreeRanges for a format that has its free runs, of which
-// at says where they lie, and the tails of its files, both in rising order.
-func EachFree(ctx context.Context, free iter.Seq[space.Extent], at Locator, tails []dev.Range, fn func(dev.Range) error) (total FreeTotal, err error) {
+// at says where they lie, and with slack the tails of its files, both in rising
+// order.
+func EachFree(ctx context.Context, free iter.Seq[space.Extent], at Locator, slack bool, tailsOf func(context.Context) ([]dev.Range, error), fn func(dev.Range) error) (total FreeTotal, err error) {
+	var tails []dev.Range
+	if slack {
+		if tails, err = tailsOf(ctx); err != nil {
+			return total, err
+		}
+	}
 	for e := range free {
 		r := at(e)
 		for len(tails) > 0 && tails[0].Off < r.Off {
@@ -69,4 +77,16 @@ func (f ZeroFile) Within(size int64, keepSize bool) dev.Range {
 		r.Len = max(0, size-r.Off)
 	}
 	return r
+}
+
+// RangeEnd is where length bytes of a file end that begin at off. What cannot be a
+// range is ErrUsage, one beyond what 63 bits hold ErrRequest.
+func RangeEnd(path string, off, length int64) (int64, error) {
+	if off < 0 || length < 0 {
+		return 0, Usagef("%s: a range of %d bytes at %d", path, length, off)
+	}
+	if length > math.MaxInt64-off {
+		return 0, Refusef("%s: a file cannot have %d + %d bytes", path, off, length)
+	}
+	return off + length, nil
 }

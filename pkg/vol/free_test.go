@@ -19,7 +19,7 @@ func TestEachFree(t *testing.T) {
 	for most := range len(want) + 1 { // fn fails after that many
 		var got []dev.Range
 		full := errors.New("no more")
-		total, err := EachFree(t.Context(), free, at, tails, func(r dev.Range) error {
+		total, err := EachFree(t.Context(), free, at, true, func(context.Context) ([]dev.Range, error) { return tails, nil }, func(r dev.Range) error {
 			if len(got) == most {
 				return full
 			}
@@ -35,7 +35,7 @@ func TestEachFree(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := EachFree(ctx, free, at, nil, func(dev.Range) error { return nil }); !errors.Is(err, context.Canceled) {
+	if _, err := EachFree(ctx, free, at, false, nil, func(dev.Range) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package vol
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -11,18 +10,24 @@ import (
 // it: with or without a leading slash, or mtools' "::". A path that cannot be
 // that of a file is ErrRequest.
 func SplitPath(path string) ([]string, error) {
+	parts, err := pathParts(path)
+	if err == nil && (len(parts) == 0 || strings.HasSuffix(path, "/")) {
+		return nil, Refusef("%q names a directory, not a file", path)
+	}
+	return parts, err
+}
+
+// pathParts is SplitPath for a path that may be that of a directory.
+func pathParts(path string) ([]string, error) {
 	var parts []string
 	for _, p := range strings.Split(strings.TrimPrefix(path, "::"), "/") {
 		switch p {
 		case "", ".":
 		case "..":
-			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", ErrRequest, path)
+			return nil, Refusef("%q: \"..\" is not taken in paths", path)
 		default:
 			parts = append(parts, p)
 		}
-	}
-	if len(parts) == 0 || strings.HasSuffix(path, "/") {
-		return nil, fmt.Errorf("%w: %q names a directory, not a file", ErrRequest, path)
 	}
 	return parts, nil
 }

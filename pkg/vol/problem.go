@@ -141,3 +141,12 @@ func Find(ps []Problem, codeOrSlug string) *Problem {
 	}
 	return nil
 }
+
+// NewReason is the row of ps that slug names, with what was found.
+func NewReason(ps []Problem, slug, format string, args ...any) Reason {
+	r := Reason{Message: fmt.Sprintf(format, args...)}
+	if p := Find(ps, slug); p != nil {
+		r.Code = p.Code
+	}
+	return r
+}

@@ -38,8 +38,9 @@ type PutFolders[D comparable] interface {
 	// Replace gives what the file has that is in the slot back, and makes it
 	// the one of entry i. at is its path.
 	Replace(dir D, slot, i int, at string) error
-	// Places are where Run has put entry i; nil for what has no contents.
-	Places(i int) []Place
+	// Places are where Run has put file k of those that MakeFile and Replace were
+	// called for, in that order.
+	Places(k int) []Place
 	// Allocated is how many clusters Run has taken.
 	Allocated() uint64
 }
@@ -50,6 +51,7 @@ type putting[D comparable] struct {
 	names PutNames
 	r     *PutRequest
 	res   *PutResult
+	files []int32       // the entries that are files, in the order in which they were made
 	dirs  map[string]D  // by path, as the request has it
 	made  map[D][]int32 // entries of the request by slot, and 1
 }
@@ -60,7 +62,7 @@ type putting[D comparable] struct {
 //
 // After an error nothing that was staged may be committed.
 func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D], names PutNames) (*PutResult, error) {
-	p := &putting[D]{PutFolders: f, names: names, r: r, res: &PutResult{},
+	p := &putting[D]{PutFolders: f, names: names, r: r, res: &PutResult{}, files: make([]int32, 0, len(r.Entries)),
 		dirs: map[string]D{"": f.Root()}, made: make(map[D][]int32)}
 	for i := range r.Entries {
 		err := ctx.Err()
@@ -76,8 +78,8 @@ func PutEntries[D comparable](ctx context.Context, r *PutRequest, f PutFolders[D
 		return nil, err
 	}
 	p.res.Files = make([][]Place, len(r.Entries))
-	for i := range r.Entries {
-		p.res.Files[i] = f.Places(i)
+	for k, i := range p.files {
+		p.res.Files[i] = f.Places(k)
 	}
 	p.res.ClustersAllocated = f.Allocated()
 	return p.res, nil
@@ -228,6 +230,7 @@ func (p *putting[D]) file(dir D, i int) error {
 		return unmade(e, err)
 	}
 	p.note(dir, slot, i)
+	p.files = append(p.files, int32(i))
 	return nil
 }
 
@@ -242,5 +245,6 @@ func (p *putting[D]) replace(dir D, slot, i int) error {
 		return EntryError(e, "%w", Existsf("%s is there already; --replace puts a file in its place", at))
 	}
 	p.note(dir, slot, i)
+	p.files = append(p.files, int32(i))
 	return p.Replace(dir, slot, i, at)
 }

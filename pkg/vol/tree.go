@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 )
@@ -48,7 +49,8 @@ type Tree interface {
 // used on Linux at all.
 const maxDepth = 2048
 
-// Resolve finds the node at path, which may begin with "/" or mtools' "::".
+// Resolve finds the node at path, which may begin with "/" or mtools' "::". Errors are
+// ErrRequest, and fs.ErrNotExist or syscall.ENOTDIR, or those of reading.
 func Resolve(t Tree, p string) (*Node, error) {
 	parts, err := pathParts(p)
 	if err != nil {
@@ -60,7 +62,7 @@ func Resolve(t Tree, p string) (*Node, error) {
 			return nil, err
 		}
 		if !n.IsDir() {
-			return nil, fmt.Errorf("%w: %s: %s is not a directory", ErrRequest, p, n.Path)
+			return nil, Saying(fmt.Sprintf("%s: %s: %s is not a directory", ErrRequest, p, n.Path), ErrRequest, syscall.ENOTDIR)
 		}
 		dir := n
 		if n, err = t.Lookup(dir, name); errors.Is(err, fs.ErrNotExist) {
@@ -80,21 +82,6 @@ func namesIn(t Tree, dir *Node) iter.Seq[string] {
 			return nil
 		})
 	}
-}
-
-// pathParts is the components of a path that may be that of a directory.
-func pathParts(p string) ([]string, error) {
-	var parts []string
-	for _, s := range strings.Split(strings.TrimPrefix(p, "::"), "/") {
-		switch s {
-		case "", ".":
-		case "..":
-			return nil, fmt.Errorf("%w: %q: \"..\" is not taken in paths", ErrRequest, p)
-		default:
-			parts = append(parts, s)
-		}
-	}
-	return parts, nil
 }
 
 // WalkFunc is called for a node; and for a directory once more, with what went
@@ -165,15 +152,16 @@ func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
 }
 
 // Glob is the nodes that a pattern of path.Match matches, component by
-// component, names being compared as the format compares them. A pattern
-// without special characters is a path, and must be there.
+// component, names being compared as the format compares them. What has the pattern
+// for its path wins, for names may have any of these characters in them and come from
+// a list; and one without special characters is a path, and must be there.
 func Glob(ctx context.Context, t Tree, pattern string) ([]*Node, error) {
-	if !strings.ContainsAny(pattern, `*?[\`) {
-		n, err := Resolve(t, pattern)
-		if err != nil {
-			return nil, err
-		}
+	n, err := Resolve(t, pattern)
+	if err == nil {
 		return []*Node{n}, nil
+	}
+	if !strings.ContainsAny(pattern, `*?[\`) || !errors.Is(err, ErrRequest) {
+		return nil, err
 	}
 	parts, err := pathParts(pattern)
 	if err != nil {

@@ -115,10 +115,11 @@ func TestWalkSkips(t *testing.T) {
 }
 
 func TestGlob(t *testing.T) {
-	g := graph{"/": {"DCIM", "a.txt", "b.txt", "c.bin"}, "/DCIM": {"one.jpg", "two.JPG", "three.png"}}
+	g := graph{"/": {"DCIM", "a.txt", "b.txt", "c.bin", "x1", "x[1]", `q\*`, "[", "*.bin"}, "/DCIM": {"one.jpg", "two.JPG", "three.png"}}
 	for pattern, want := range map[string][]string{
 		"*.txt": {"/a.txt", "/b.txt"}, "dcim/*.jpg": {"/DCIM/one.jpg", "/DCIM/two.JPG"}, "?CIM/one*": {"/DCIM/one.jpg"},
 		"DCIM": {"/DCIM"}, "::/c.BIN": {"/c.bin"}, "[ab].txt": {"/a.txt", "/b.txt"},
+		"x[1]": {"/x[1]"}, "x[12]": {"/x1"}, `x\[1]`: {"/x[1]"}, `q\*`: {`/q\*`}, "[": {"/["}, "*.bin": {"/*.bin"}, "*.BI*": {"/c.bin", "/*.bin"},
 	} {
 		nodes, err := Glob(context.Background(), g, pattern)
 		var got []string
@@ -129,7 +130,7 @@ func TestGlob(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", pattern, got, err, want)
 		}
 	}
-	for pattern, want := range map[string]error{"*.zip": fs.ErrNotExist, "a.txt/x": ErrRequest, "none": fs.ErrNotExist, "[": ErrUsage, "../a.txt": ErrRequest} {
+	for pattern, want := range map[string]error{"*.zip": fs.ErrNotExist, "a.txt/x": ErrRequest, "none": fs.ErrNotExist, "[x": ErrUsage, "../a.txt": ErrRequest} {
 		if _, err := Glob(context.Background(), g, pattern); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", pattern, err, want)
 		}

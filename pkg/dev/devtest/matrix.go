@@ -142,7 +142,7 @@ func (r *run) verify(step string, got dev.Device, err error) {
 // undoState is that of the machine's undo log, which can not be a bad one.
 func (w *World) undoState(t testing.TB, step string) dev.UndoState {
 	t.Helper()
-	info, err := dev.InspectUndo(w.Journal(), w.Device())
+	info, err := dev.InspectUndo(context.Background(), w.Journal(), w.Device())
 	if err != nil {
 		t.Errorf("%s: inspect the undo log: %v", step, err)
 	}

@@ -211,7 +211,7 @@ func modeOf(m fs.FileMode) uint32 {
 
 // hostData are the bytes of a host file that are no holes.
 func hostData(path string, size int64) ([]dev.Range, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, openFlags, 0)
 	if err != nil {
 		return nil, err
 	}

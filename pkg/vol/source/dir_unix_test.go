@@ -5,10 +5,13 @@ package source
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // What has become a FIFO since it was listed is not waited for.
@@ -27,5 +30,40 @@ func TestFileBecomesFIFO(t *testing.T) {
 	}
 	if _, err := s.Open(1); !errors.Is(err, ErrChanged) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestTarIsNotWaitedFor cancels the reading of an archive that does not come: of a
+// FIFO that nobody opens for writing, and of pipes into which no more is written,
+// compressed or not.
+func TestTarIsNotWaitedFor(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, head := range map[string]string{fifo: "", "-": "plain", "- ": "\x1f\x8b\x08\x00"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		in, out := io.Pipe()
+		go func() {
+			if head != "" {
+				_, _ = io.WriteString(out, head)
+			}
+			time.Sleep(10 * time.Millisecond)
+			cancel()
+		}()
+		done := make(chan error, 1)
+		go func() {
+			_, err := Tar(ctx, strings.TrimSpace(name), in, Options{})
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, %q: %v", name, head, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s, %q: it still waits", name, head)
+		}
+		_ = out.Close()
 	}
 }

@@ -212,6 +212,30 @@ func TestTruncatedArchive(t *testing.T) {
 	}
 }
 
+// A map of a sparse file whose pieces end beyond all numbers is no longer than the
+// archive for that.
+func TestSparseBeyondNumbers(t *testing.T) {
+	const most = "\x80\x00\x00\x00\x7f\xff\xff\xff\xff\xff\xff\xff" // 2^63-1 in base 256
+	b := make([]byte, 4*512)
+	copy(b, "f")
+	copy(b[100:], "0000644\x000000000\x000000000\x0000000001000\x0000000000000\x00") // mode, owners, 512 bytes stored, time
+	b[156] = 'S'
+	copy(b[257:], "ustar  \x00")
+	copy(b[386+12:], most) // a piece from byte 0 on
+	copy(b[386:], "00000000000")
+	copy(b[483:], most) // of a file of that length
+	sum := 8 * int(' ')
+	for i, c := range b[:512] {
+		if i < 148 || i >= 156 {
+			sum += int(c)
+		}
+	}
+	copy(b[148:], fmt.Sprintf("%06o\x00 ", sum))
+	if s, err := Tar(context.Background(), "-", bytes.NewReader(b), Options{}); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "truncated") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestTruncatedStream(t *testing.T) {
 	z := devtest.Pack(t, "gzip", archiveOf(t, file("a", strings.Repeat("x", 30000))))
 	_, err := Tar(context.Background(), "-", bytes.NewReader(z[:len(z)-9]), Options{})

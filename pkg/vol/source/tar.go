@@ -58,7 +58,7 @@ func openArchive(ctx context.Context, name string, r io.Reader, o *Options) (arc
 	if name == "-" {
 		return unpacked(ctx, "standard input", r, o.most())
 	}
-	f, err := os.Open(name)
+	f, err := dev.Await(ctx, func() (*os.File, error) { return os.Open(name) }, func(f *os.File) { _ = f.Close() })
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +79,16 @@ func openArchive(ctx context.Context, name string, r io.Reader, o *Options) (arc
 
 // unpacked reads r, compressed or not, into a file without a name.
 func unpacked(ctx context.Context, name string, r io.Reader, most int64) (archive, error) {
-	b := bufio.NewReaderSize(r, 1<<20)
+	b := bufio.NewReaderSize(dev.Interruptible(ctx, r), 1<<20)
 	head, _ := b.Peek(6) // what is wrong is met again when it is read
 	in := io.NopCloser(b)
 	kind := packed.Kind(head)
 	if kind != "" {
 		var err error
 		if in, err = packed.NewReader(kind, b); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
 			return nil, fmt.Errorf("%w: %s: the %s stream is damaged: %w", vol.ErrRequest, name, kind, err)
 		}
 	}
@@ -201,7 +204,7 @@ func (t *tarList) fill(e *vol.Entry, h *tar.Header, in *blockReader, at *stored)
 			at.off, at.runs = off, &runs
 			e.Data = dataOf(runs)
 		}
-		if end := at.end(h.Size); end > t.size {
+		if end := at.end(h.Size); end < at.off || end > t.size { // below: beyond 2^63
 			return vol.EntryError(e, "the archive is truncated: the file ends at byte %d of %d", end, t.size)
 		}
 	case tar.TypeDir:
