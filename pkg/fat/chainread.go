@@ -21,7 +21,7 @@ func (t *table) follow(path string, start uint32, n int64) (es []space.Extent, l
 			return nil, 0, vol.DamagedAt(path, "its cluster %d is marked as free or bad", c)
 		}
 		if loop.Met(c) {
-			return nil, 0, damaged(path, "its chain comes back to cluster %d", c)
+			return nil, 0, vol.DamagedAt(path, "its chain comes back to cluster %d", c)
 		}
 		es = space.Append(es, space.Extent{Start: c, Len: 1})
 		c = last
