@@ -77,9 +77,7 @@ func (a *app) newEdit(c *cli.Context) (*edit, error) {
 	}
 	e := &edit{a: a, image: c.Args().First(), paths: c.Args().Tail(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
 	var err error
-	if e.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
+	e.undo = readUndoFlags(c)
 	e.read, err = a.readOptions(c)
 	return e, err
 }

@@ -65,7 +65,7 @@ func (a *app) preallocCommand() *cli.Command {
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "length", Aliases: []string{"l"}, Usage: "`SIZE` to reserve, in bytes", DefaultText: "none: it must be given"},
 			&cli.StringFlag{Name: "offset", Aliases: []string{"o"}, Usage: "begin the reserved range `SIZE` bytes into the file", DefaultText: "0"},
-			&cli.StringFlag{Name: "manifest", Usage: "read LENGTH<TAB>PATH lines from `FILE`, or from standard input with -", DefaultText: "the PATHs given"},
+			&cli.StringFlag{Name: "manifest", TakesFile: true, Usage: "read LENGTH<TAB>PATH lines from `FILE`, or from standard input with -", DefaultText: "the PATHs given"},
 			toggle("do not grow the files, where the file system can do that", "keep-size", "n"),
 			toggle("make files, and the directories they are in, that are not there", "create"),
 			toggle("each whole file in one extent, or nothing", "contiguous"),
@@ -96,9 +96,7 @@ func (a *app) preallocOptions(c *cli.Context) (*preallocRun, error) {
 	r := &preallocRun{a: a, image: c.Args().First(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
 	r.req = vol.PreallocRequest{KeepSize: c.Bool("keep-size"), Create: c.Bool("create"), Contiguous: c.Bool("contiguous")}
 	var err error
-	if r.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
+	r.undo = readUndoFlags(c)
 	if r.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}
@@ -245,7 +243,7 @@ func (r *preallocRun) print(d *preallocDoc) {
 		case f.Allocated > 0: // F2FS gives a reservation its place when it is written
 			place = "reserved blocks, placed when written"
 		}
-		r.a.printf("%s: %d bytes in %s\n", printable(f.Path), f.Size, place)
+		r.a.printf("%s: %s in %s\n", printable(f.Path), plural(uint64(f.Size), "byte", "bytes"), place)
 		if !r.a.verbose {
 			continue
 		}

@@ -91,9 +91,7 @@ func (a *app) zeroOptions(c *cli.Context) (*zeroRun, error) {
 	r := &zeroRun{a: a, image: c.Args().First(), free: c.Bool("free"), slack: c.Bool("slack"), punch: c.Bool("punch"),
 		write: c.Bool("write"), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
 	var err error
-	if r.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
+	r.undo = readUndoFlags(c)
 	if r.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}

@@ -163,12 +163,12 @@ func Glob(ctx context.Context, t Tree, pattern string) ([]*Node, error) {
 	if !strings.ContainsAny(pattern, `*?[\`) || !errors.Is(err, ErrRequest) {
 		return nil, err
 	}
+	if _, bad := path.Match(pattern, ""); bad != nil {
+		return nil, err // so it can be a path alone
+	}
 	parts, err := pathParts(pattern)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("%w: %q is no pattern: %w", ErrUsage, pattern, err)
 	}
 	root, err := t.Root()
 	if err != nil {
