@@ -88,6 +88,8 @@ func (s *staging) open(ctx context.Context, a *app, txn *dev.Txn, c volumeChange
 		}
 	}
 	o.Raw = s.raw
-	s.vol, err = s.drv.Open(ctx, s.d, o)
+	if s.vol, err = s.drv.Open(ctx, s.d, o); err == nil && s.id.Note != "" {
+		a.note("%s: %s; that stays as it is: see \"fatkit check\"", s.name(s.arg), s.id.Note)
+	}
 	return err
 }
