@@ -23,7 +23,7 @@ type manSection struct{ title, text string }
 func mainText() string {
 	return `fatkit works on volumes in image files and on block devices. It mounts nothing and needs neither root nor a loop device; a block device must of course be readable or writable for whoever runs it.
 
-Every command that changes an existing volume stages all changes in memory first, checks the staged result, writes an undo log, syncs it, writes the changes, syncs them, and then removes the log. A run that is cancelled or fails leaves the volume as it was. What a power cut interrupts is restored by the next command that writes, or by "fatkit undo". What free clusters hold is no part of a volume, so zeros in them are written straight to the image.`
+Every command that changes an existing volume stages all changes first, checks the staged result, writes an undo log, syncs it, writes the changes, syncs them, and then removes the log. A run that is cancelled or fails leaves the volume as it was. What a power cut interrupts is restored by the next command that writes, or by "fatkit undo". What free clusters hold is no part of a volume, so what is put into them, zeros or the contents of files that are copied, is written straight to the image, before the change that makes it part of a file.`
 }
 
 func mainSections() []manSection {

@@ -47,13 +47,8 @@ type extentDoc struct {
 
 // preallocRun is what the flags of prealloc say.
 type preallocRun struct {
-	a      *app
-	image  string
-	req    vol.PreallocRequest
-	force  bool
-	dryRun bool
-	undo   undoFlags
-	read   vol.ReadOptions
+	changeFlags
+	req vol.PreallocRequest
 }
 
 func (a *app) preallocCommand() *cli.Command {
@@ -93,13 +88,12 @@ func (a *app) preallocOptions(c *cli.Context) (*preallocRun, error) {
 	if !c.Args().Present() {
 		return nil, usagef("prealloc wants an image; see fatkit prealloc --help")
 	}
-	r := &preallocRun{a: a, image: c.Args().First(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
-	r.req = vol.PreallocRequest{KeepSize: c.Bool("keep-size"), Create: c.Bool("create"), Contiguous: c.Bool("contiguous")}
-	var err error
-	r.undo = readUndoFlags(c)
-	if r.read, err = a.readOptions(c); err != nil {
+	f, err := a.readChangeFlags(c)
+	if err != nil {
 		return nil, err
 	}
+	r := &preallocRun{changeFlags: f}
+	r.req = vol.PreallocRequest{KeepSize: c.Bool("keep-size"), Create: c.Bool("create"), Contiguous: c.Bool("contiguous")}
 	if err := r.readModes(c); err != nil {
 		return nil, err
 	}
@@ -192,8 +186,7 @@ func (a *app) listedFiles(c *cli.Context) ([]vol.PreallocFile, error) {
 func (r *preallocRun) run(ctx context.Context) error {
 	start := time.Now()
 	var doc *preallocDoc
-	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.read}, r.dryRun}
-	stats, err := r.a.change(ctx, c, func(s *staging) error {
+	stats, err := r.change(ctx, func(s *staging) error {
 		res, err := s.vol.Preallocate(ctx, r.req)
 		if err != nil {
 			return err
@@ -228,11 +221,7 @@ func (r *preallocRun) doc(res *vol.PreallocResult, info vol.Info, base int64) *p
 }
 
 func (r *preallocRun) print(d *preallocDoc) {
-	if r.a.json {
-		r.a.printJSON(d)
-		return
-	}
-	if r.a.quiet {
+	if r.a.answered(d) {
 		return
 	}
 	for _, f := range d.Files {

@@ -100,6 +100,9 @@ func (p *filling) entry(i int) error {
 	if e.Path == "" {
 		return p.root(i)
 	}
+	if err := vol.TooDeep(e.Path); err != nil {
+		return vol.EntryError(e, "%w", err)
+	}
 	dir, err := p.folderOf(path.Dir(e.Path), e)
 	if err != nil {
 		return err

@@ -146,12 +146,12 @@ func (l *tableLoader) natBlock(index uint32, b []byte) {
 	if l.s.natBits != nil && l.s.natBits.wrong(index, b, int(l.natPer)) {
 		l.t.badBits = append(l.t.badBits, index)
 	}
-	if b == nil && !l.natMarked[index] {
+	marked, first, end := l.natMarked[index], uint64(index)*uint64(l.natPer), uint64(l.g.NIDs())
+	if b == nil && !marked || first >= end { // NAT may have room for more than there are numbers
 		return
 	}
-	marked, first := l.natMarked[index], index*l.natPer
-	for k := range l.natPer {
-		nid := first + k
+	for k := range uint32(min(uint64(l.natPer), end-first)) {
+		nid := uint32(first) + k
 		if marked {
 			if e, ok := l.nats[nid]; ok {
 				l.takeNAT(nid, e)

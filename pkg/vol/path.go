@@ -1,10 +1,27 @@
 package vol
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
+
+// MaxDepth is how many components the path of what is made may have, and how deep a walk
+// goes: as many as there can be in the 4096 bytes that Linux takes, path_resolution(7).
+const MaxDepth = 2048
+
+// TooDeep is an error that says that a path has more than MaxDepth components, or more
+// bytes than a walk goes into, or nil.
+func TooDeep(path string) error {
+	if len(path) > maxWalkPath {
+		return fmt.Errorf("the path has %d bytes, and %d are the most", len(path), maxWalkPath)
+	}
+	if n := strings.Count(path, "/"); n >= MaxDepth {
+		return fmt.Errorf("the path has %d components, and %d are the most", n+1, MaxDepth)
+	}
+	return nil
+}
 
 // SplitPath is the components of the path of a file as the command line has
 // it: with or without a leading slash, or mtools' "::". A path that cannot be
@@ -13,6 +30,9 @@ func SplitPath(path string) ([]string, error) {
 	parts, err := pathParts(path)
 	if err == nil && (len(parts) == 0 || strings.HasSuffix(path, "/")) {
 		return nil, Refusef("%q names a directory, not a file", path)
+	}
+	if deep := TooDeep(strings.Join(parts, "/")); err == nil && deep != nil {
+		return nil, Refusef("%v", deep)
 	}
 	return parts, err
 }

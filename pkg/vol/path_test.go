@@ -1,6 +1,7 @@
 package vol
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,24 @@ func TestJoinPath(t *testing.T) {
 		if got := JoinPath(c[0], c[1]); got != c[2] {
 			t.Errorf("%q in %q is %q, want %q", c[1], c[0], got, c[2])
 		}
+	}
+}
+
+// A path that leads deeper than a walk goes is that of no file.
+func TestTooDeep(t *testing.T) {
+	most := strings.Repeat("a/", MaxDepth-1) + "f"
+	if _, err := SplitPath("/" + most); err != nil || TooDeep(most) != nil {
+		t.Errorf("%v, %v", err, TooDeep(most))
+	}
+	if _, err := SplitPath("a/" + most); !errors.Is(err, ErrRequest) || TooDeep("a/"+most) == nil {
+		t.Errorf("%v", err)
+	}
+	long := strings.Repeat(strings.Repeat("n", 255)+"/", maxWalkPath/256)
+	if TooDeep(long) != nil || TooDeep(long+"f") == nil {
+		t.Errorf("%d bytes: %v, and one more: %v", len(long), TooDeep(long), TooDeep(long+"f"))
+	}
+	if parts, err := SplitPath(strings.Repeat("./", 2*MaxDepth) + "f"); err != nil || len(parts) != 1 {
+		t.Errorf("%v, %v", parts, err)
 	}
 }
 

@@ -131,8 +131,8 @@ func (rm *removing[D]) inside(dir D, at string, depth int) error {
 		switch {
 		case !rm.recursive:
 			return Refusef("%s is a directory that is not empty; -r removes it with all that is in it", at)
-		case depth > maxDepth:
-			return fmt.Errorf("%w: %s: directories are more than %d deep; run check first", ErrDamaged, at, maxDepth)
+		case depth > MaxDepth:
+			return fmt.Errorf("%w: %s: directories are more than %d deep; run check first", ErrDamaged, at, MaxDepth)
 		}
 		return rm.entry(dir, slot, JoinPath(at, name), depth+1)
 	})

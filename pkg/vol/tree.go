@@ -45,10 +45,6 @@ type Tree interface {
 	Fold(name string) string
 }
 
-// maxDepth is how deep a walk goes. Paths of more than 4096 bytes cannot be
-// used on Linux at all.
-const maxDepth = 2048
-
 // maxWalkPath is how many bytes the path of a directory may have that a walk goes
 // into: Windows takes paths of up to 32767 units of UTF-16, which are at most so many.
 // heldPath is up to how many of them are kept of each of its entries: of a longer path
@@ -149,8 +145,8 @@ func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
 	if before, twice := w.seen[n.ID]; twice && n.ID != 0 { // a directory without clusters holds nothing
 		return nil, fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, clipPath(n.Path), before)
 	}
-	if depth > maxDepth {
-		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, clipPath(n.Path), maxDepth)
+	if depth > MaxDepth {
+		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, clipPath(n.Path), MaxDepth)
 	}
 	if len(n.Path) > maxWalkPath {
 		return nil, fmt.Errorf("%w: %s: its path has %d bytes, more than any system takes", ErrDamaged, clipPath(n.Path), len(n.Path))

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -41,7 +40,8 @@ func TestTarIsNotWaitedFor(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, head := range map[string]string{fifo: "", "-": "plain", "- ": "\x1f\x8b\x08\x00"} {
+	for _, tt := range []struct{ name, head string }{{fifo, ""}, {"-", "plain"}, {"-", "\x1f\x8b\x08\x00"}} {
+		name, head := tt.name, tt.head
 		ctx, cancel := context.WithCancel(context.Background())
 		in, out := io.Pipe()
 		go func() {
@@ -53,7 +53,7 @@ func TestTarIsNotWaitedFor(t *testing.T) {
 		}()
 		done := make(chan error, 1)
 		go func() {
-			_, err := Tar(ctx, strings.TrimSpace(name), in, Options{})
+			_, err := Tar(ctx, name, in, Options{})
 			done <- err
 		}()
 		select {

@@ -84,11 +84,19 @@ func itself(path string) error {
 // ErrChanged says that a file is not any more what it was when it was listed.
 var ErrChanged = errors.New("it changed while it was read")
 
+// maxName is how long the name of an entry of an archive may be, in bytes: what Windows
+// takes of UTF-16 units. One name can be a directory for each two of its bytes, so
+// what is made of it must not grow with the square of it.
+const maxName = 1<<15 - 1
+
 // cleanPath is a path of an entry without "." and doubled slashes. One that is
-// absolute, or leads out of the source, cannot be.
+// absolute, leads out of the source, or is out of all measure cannot be.
 func cleanPath(p string) (string, error) {
-	if strings.HasPrefix(p, "/") {
+	switch {
+	case strings.HasPrefix(p, "/"):
 		return "", errors.New("the name is absolute")
+	case len(p) > maxName:
+		return "", fmt.Errorf("the name has %d bytes, and %d are the most", len(p), maxName)
 	}
 	for _, part := range strings.Split(p, "/") {
 		if part == ".." {
@@ -101,7 +109,7 @@ func cleanPath(p string) (string, error) {
 	if p = path.Clean(p); p == "." {
 		return "", nil
 	}
-	return p, nil
+	return p, vol.TooDeep(p)
 }
 
 // ComparePaths orders paths component by component, by bytes, so that what is

@@ -186,6 +186,8 @@ func TestBadArchives(t *testing.T) {
 		},
 		"link to nothing": {{Typeflag: tar.TypeLink, Name: "a", Linkname: "b"}},
 		"link out":        {{Typeflag: tar.TypeLink, Name: "a", Linkname: "../b"}},
+		"deep":            {file(strings.Repeat("a/", vol.MaxDepth)+"f", "x")},
+		"long":            {file(strings.Repeat("a", maxName+1), "x")},
 	} {
 		_, err := list(t, Options{}, hs...)
 		if !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "a") {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"sort"
 	"strings"
 	"time"
 
@@ -178,6 +179,7 @@ func (t *tarList) add(h *tar.Header, in *blockReader) error {
 	e := vol.Entry{Same: -1, Origin: h.Name}
 	var err error
 	if e.Path, err = cleanPath(h.Name); err != nil {
+		e.Origin = h.Name[:min(len(h.Name), 1<<12)] // enough to find it
 		return vol.EntryError(&e, "%w", err)
 	}
 	e.Path = vol.TailOf(e.Origin, e.Path)
@@ -367,8 +369,12 @@ func (m *member) read(p []byte, off int64) error {
 	}
 	clear(p)
 	want := dev.Range{Off: off, Len: int64(len(p))}
-	for _, r := range *m.runs {
+	runs := *m.runs // there may be a million, so they are not all looked at for each piece
+	for _, r := range runs[sort.Search(len(runs), func(i int) bool { return runs[i].End() > off }):] {
 		part := want.Intersect(r.Range)
+		if r.Off >= want.End() {
+			break
+		}
 		if part.Empty() {
 			continue
 		}

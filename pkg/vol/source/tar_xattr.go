@@ -29,15 +29,17 @@ const (
 // of name. What is there in two ways is taken as it would be on a file.
 func (t *tarList) tarXattrs(h *tar.Header) ([]vol.Xattr, error) {
 	var out []vol.Xattr
+	have := make(map[string]bool) // an entry of an archive can have tens of thousands
 	add := func(name string, value []byte) {
-		if !slices.ContainsFunc(out, func(x vol.Xattr) bool { return x.Name == name }) {
-			out = append(out, vol.Xattr{Name: name, Value: value})
+		if !have[name] {
+			out, have[name] = append(out, vol.Xattr{Name: name, Value: value}), true
 		}
 	}
+	plain := strings.NewReplacer("%3D", "=", "%25", "%") // GNU tar spells two characters of names as in a URL
 	keys := slices.Sorted(maps.Keys(h.PAXRecords))
 	for _, key := range keys {
 		if name, ok := strings.CutPrefix(key, recordXattr); ok && name != "" {
-			add(xattrName(name), []byte(h.PAXRecords[key]))
+			add(plain.Replace(name), []byte(h.PAXRecords[key]))
 		}
 	}
 	for _, key := range keys {
@@ -60,7 +62,7 @@ func (t *tarList) tarXattrs(h *tar.Header) ([]vol.Xattr, error) {
 	}
 	for _, r := range []struct{ record, name string }{{recordAccess, vol.ACLAccessName}, {recordDefault, vol.ACLDefaultName}} {
 		text := h.PAXRecords[r.record]
-		if text == "" || slices.ContainsFunc(out, func(x vol.Xattr) bool { return x.Name == r.name }) {
+		if text == "" || have[r.name] {
 			continue // as an attribute it has numbers
 		}
 		list, err := aclOf(text)
@@ -77,10 +79,6 @@ func (t *tarList) tarXattrs(h *tar.Header) ([]vol.Xattr, error) {
 	slices.SortFunc(out, func(a, b vol.Xattr) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
-
-// xattrName is the name of an attribute from that of its record, in which GNU tar
-// spells two characters as in a URL.
-func xattrName(s string) string { return strings.NewReplacer("%3D", "=", "%25", "%").Replace(s) }
 
 // XattrRecord is the key of the PAX record for an attribute: what Tar reads as name.
 func XattrRecord(name string) string {

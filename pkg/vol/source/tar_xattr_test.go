@@ -3,8 +3,10 @@ package source
 import (
 	"archive/tar"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -82,5 +84,23 @@ func TestTarOwner(t *testing.T) {
 				t.Errorf("%d:%d: %v", h.Uid, h.Gid, err)
 			}
 		}
+	}
+}
+
+// An entry can have as many attributes as there is room for in its records, and
+// reading them takes no longer than that many.
+func TestManyXattrs(t *testing.T) {
+	const n = 60_000
+	records := make(map[string]string)
+	for i := range n {
+		records[XattrRecord(strconv.Itoa(i))] = "v"
+	}
+	start := time.Now()
+	got, err := xattrsOf(Options{}, records)
+	if err != nil || len(got) != n {
+		t.Fatalf("%d of %d, %v", len(got), n, err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }

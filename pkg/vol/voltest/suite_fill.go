@@ -289,6 +289,15 @@ func (v volume) fillRefuse(t *testing.T) {
 		}
 		txn.Rollback()
 	}
+	deep := newContent()
+	deep.file(strings.Repeat("d/", vol.MaxDepth)+"f", []byte("x"))
+	r := deep.request()
+	r.Parents = true
+	x, txn := v.open(t, d)
+	if _, err := putOn(context.Background(), x, txn, d, r); !errors.Is(err, vol.ErrRequest) || !strings.Contains(err.Error(), "components") {
+		t.Errorf("deeper than a walk goes: %v", err)
+	}
+	txn.Rollback()
 	if v.fold("a") == v.fold("A") {
 		twice := newContent()
 		twice.file("Readme", []byte("x"))
