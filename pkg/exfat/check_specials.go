@@ -94,7 +94,7 @@ func (c *checker) scoutRoot() (*dirScan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.walk.dirs = append(c.walk.dirs, dirNode{start: c.g.RootCluster, extents: ch.extents})
+	c.walk.dirs = append(c.walk.dirs, dirNode{start: c.g.RootCluster, extents: ch.extents, cut: ch.cut()})
 	c.walk.byStart[c.g.RootCluster] = 0
 	s := newDirScan(c.walk, 0)
 	return s, s.fill()
@@ -142,7 +142,7 @@ func (c *checker) claimRoot() (*dirScan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.walk.dirs[0].extents = ch.extents
+	c.walk.dirs[0].extents, c.walk.dirs[0].cut = ch.extents, ch.cut()
 	s := newDirScan(c.walk, 0)
 	if err := s.fill(); err != nil {
 		return nil, err

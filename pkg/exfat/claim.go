@@ -82,6 +82,10 @@ const (
 	endDoubt  // a cluster that looks like anything but what it should hold
 )
 
+// cut reports whether a chain ends in a fault before its length, so that more of what
+// it leads to may be found again.
+func (ch *chain) cut() bool { return ch.end != endGood && ch.end != endLong }
+
 // claimRun claims a run of n clusters.
 func (w *walk) claimRun(start, n uint32) chain {
 	g := w.c.g

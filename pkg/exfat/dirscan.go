@@ -24,11 +24,13 @@ type dirScan struct {
 	w       *walk
 	dir     int32
 	extents []space.Extent // the directory's clusters
+	cut     bool           // there may be more of them
 	scanMem
 	from    int          // where its share of plain begins
 	said    []plainClaim // and, when it is done, that
 	end     int32        // slot of the end mark, or the first that is not there
 	ended   bool         // there is an end mark
+	partial int32        // 1 more than the slot of a set that goes on where the directory is cut, 0 for none
 	streams []stream
 	notes   []setNote
 	ends    []endNote
@@ -66,7 +68,7 @@ const keepMem = 1 << 20
 
 // newDirScan is a scan of directory i that has not begun.
 func newDirScan(w *walk, i int32) *dirScan {
-	return &dirScan{w: w, dir: i, extents: w.dirs[i].extents}
+	return &dirScan{w: w, dir: i, extents: w.dirs[i].extents, cut: w.dirs[i].cut}
 }
 
 // addSet notes a set that has a name.
@@ -165,6 +167,8 @@ func (s *dirScan) note(slug string, slot, n int32, name string, format string, a
 func (s *dirScan) one(k int32) int32 {
 	e := s.slot(k)
 	switch {
+	case e.kind() == typeFile && s.goesOn(k):
+		return s.cutSet(k)
 	case e.kind() == typeFile:
 		return s.fileSet(k)
 	case s.retype(k):
@@ -236,7 +240,7 @@ func (s *dirScan) giveUp() {
 	odd := s.odd
 	s.plain = s.plain[:s.from]
 	s.reset()
-	*s = dirScan{w: s.w, dir: s.dir, extents: s.extents, read: s.read, scanMem: s.scanMem, from: s.from}
+	*s = dirScan{w: s.w, dir: s.dir, extents: s.extents, cut: s.cut, read: s.read, scanMem: s.scanMem, from: s.from}
 	s.note("directory-garbage", 0, 0, "", "%d slots cannot be entries", odd)
 }
 

@@ -12,10 +12,11 @@ const maxDirSlot = maxDirBytes / entryLen
 // unsettled finds the slots that lie in clusters to which another stream leads
 // too, and that do not look like entries. They may be the contents of a file:
 // until it is known, nothing of what they say is mended, and neither what is in
-// directories that only they lead to.
+// directories that only they lead to. So it is with a set of which the rest lies in
+// clusters that its directory has lost.
 func (w *walk) unsettled() error {
 	stops, err := w.stopsUnlike()
-	if err != nil || len(stops) == 0 {
+	if err != nil || len(stops) == 0 && len(w.partial) == 0 {
 		return err
 	}
 	per := w.c.g.ClusterSize / entryLen
@@ -35,6 +36,9 @@ func (w *walk) unsettled() error {
 				break
 			}
 			slot += int64(e.Len) * per
+		}
+		if k, ok := w.partial[int32(i)]; ok {
+			w.settled[i] = min(w.settled[i], k)
 		}
 	}
 	return nil

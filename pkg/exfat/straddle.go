@@ -2,6 +2,29 @@ package exfat
 
 import "slices"
 
+// goesOn reports whether the set of the File entry in slot k would go on in clusters
+// that the chain of its directory has lost.
+func (s *dirScan) goesOn(k int32) bool {
+	return s.cut && !s.ended && k+1+int32(s.slot(k)[offSecondaryCount]) > s.end
+}
+
+// cutSet takes what there is of such a set. Its clusters are its own, but nothing is
+// said of it, and nothing of it is mended, see unsettled: the rest may be found again.
+func (s *dirScan) cutSet(k int32) int32 {
+	ref := setRef{s.dir, k, s.end - k}
+	if s.partial = k + 1; k+1 == s.end || s.slot(k+1).kind() != typeStream {
+		return ref.n
+	}
+	st := s.slot(k + 1)
+	x := s.stream(ref, k+1, st[offSecFlags])
+	x.isDir, x.valid, x.sealed = s.slot(k).isDirectory(), st.valid(), true
+	if x.name = decodeUnits(s.units(k, int(st[offNameLength]), nil)); !x.isDir {
+		s.files++
+	}
+	s.addStream(x)
+	return ref.n
+}
+
 // straddled reports whether a directory has an entry set that begins at the end
 // of one cluster and goes on in another, with the checksum that it must have: it
 // is made of the bytes of both, [exFAT] §6.3.3, so that the second cluster

@@ -21,6 +21,7 @@ type dirNode struct {
 	name    string
 	ref     setRef
 	extents []space.Extent // its clusters, as far as they are sound
+	cut     bool           // there may be more of them, see chain.cut
 	ends    []int64        // bytes up to the end of each, made by slotOff
 }
 
@@ -59,6 +60,7 @@ type walk struct {
 	level   []int32         // directories to be read next
 	mended  map[setRef]bool // sets of which a stream was judged to have said something else
 	settled []int32         // by directory: slots that no other stream leads to; nil for all
+	partial map[int32]int32 // by directory that is cut: the slot of the set that would go on
 
 	files, fragmented uint64
 	bytesRead         int64
@@ -157,6 +159,12 @@ func (w *walk) takeScan(s *dirScan) error {
 	w.ends = append(w.ends, s.ends...)
 	w.bytesRead += s.read
 	w.files += s.files
+	if s.partial > 0 {
+		if w.partial == nil {
+			w.partial = map[int32]int32{}
+		}
+		w.partial[s.dir] = s.partial - 1
+	}
 	for i := range s.said {
 		p := &s.said[i]
 		var err error
@@ -281,7 +289,7 @@ func (w *walk) noteEnd(s *stream, ch chain) error {
 func (w *walk) enter(s *stream, ch chain) {
 	w.byStart[s.start] = int32(len(w.dirs))
 	w.level = append(w.level, int32(len(w.dirs)))
-	w.dirs = append(w.dirs, dirNode{start: s.start, length: s.length, noFat: s.noFat, parent: s.ref.dir, name: s.name, ref: s.ref, extents: ch.extents})
+	w.dirs = append(w.dirs, dirNode{start: s.start, length: s.length, noFat: s.noFat, parent: s.ref.dir, name: s.name, ref: s.ref, extents: ch.extents, cut: ch.cut()})
 }
 
 // path of directory i, with a leading slash.

@@ -266,3 +266,62 @@ func TestCrossLinkEvidence(t *testing.T) {
 		}
 	}
 }
+
+// Where the chain of a directory breaks within a long name the slots of it that are
+// left are no orphans: the rest, and the entry, may be found again.
+func TestCutWithinLongName(t *testing.T) {
+	const path = "/CUT/A name of three slots as it is.bin"
+	for name, hit := range map[string]func(l *lab, cs []uint32){
+		"broken": func(l *lab, cs []uint32) { l.set(cs[0], l.mask()-10) },
+		"shared": func(l *lab, cs []uint32) { l.start(l.node("/ONE.BIN"), cs[1]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, "16")
+			cs := l.run(0, 2)
+			l.dir("/CUT", cs)
+			for i := 0; l.get(l.slotOf("/CUT", l.slotsPerCluster()-3)) == 0; i++ {
+				l.file(fmt.Sprintf("/CUT/F%02d.DAT", i), l.run(0, 1))
+			}
+			l.file(path, l.run(0, 2))
+			if k := l.slotsPerCluster() - 1; l.read(l.slotOf("/CUT", k), 12)[11] != 0x0F {
+				t.Fatal("the long name does not lie in two clusters")
+			}
+			fsckSilent(t, l.m)
+			hit(l, cs)
+			res := fsckAll(t, l.m)
+			for _, o := range res.Outcomes {
+				if strings.HasPrefix(o.Slug, "lfn-") {
+					t.Error(voltest.Line(o))
+				}
+			}
+			now, err := newReader(l.m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := now.files()[path]; got != l.known[path] {
+				t.Errorf("%s has %d bytes, or is not there", path, len(got))
+				voltest.Log(t, res)
+			}
+		})
+	}
+}
+
+// Where a directory runs into the start of another, in a level below, the dot entries
+// of that are not taken for misplaced ones: they say whose the cluster is.
+func TestRunsIntoDirectory(t *testing.T) {
+	for _, kind := range strings.Fields(allKinds) {
+		t.Run(kind, func(t *testing.T) {
+			l := newLab(t, kind)
+			cs := l.cells("/MANY")
+			l.set(cs[0], l.cells("/SUB/DEEP")[0])
+			voltest.SameFiles(t, func() map[string]string {
+				fsckAll(t, l.m)
+				now, err := newReader(l.m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return now.files()
+			}(), l.known, nil)
+		})
+	}
+}

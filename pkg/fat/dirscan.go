@@ -93,8 +93,11 @@ func (s *dirScan) scan(i int32, dirs []dirNode) (err error) {
 		}
 		s.one(k, e)
 	}
-	if end < s.slots() {
+	switch {
+	case end < s.slots():
 		s.beheaded(end)
+	case d.cut:
+		s.run = longRun{} // its entry may stand in what the chain has lost
 	}
 	s.dropRun()
 	if s.odd > 0 || s.isFile() {

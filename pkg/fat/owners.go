@@ -241,6 +241,8 @@ func (w *walk) isDirAt(i int32, cl uint32, first bool) (bool, error) {
 		if proof, err := w.proofOf(cl, w.dirs[i].parent); err != nil || proof != noProof {
 			return true, err
 		}
+	} else if other, err := w.looksLikeDir(cl); err != nil || other {
+		return false, err // a directory begins there, and its dot entries prove it
 	}
 	buf, err := w.c.readSome(w.c.g.ClusterRange(cl, 1), bootSectorLen)
 	return looksLike(w.c.g, w.c.cp, buf) != rootOther, err

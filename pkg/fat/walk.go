@@ -27,6 +27,7 @@ type dirNode struct {
 	size    uint32         // as the entry has it; should be 0
 	extents []space.Extent // its clusters, as far as the chain is sound
 	clipped bool           // the chain goes on beyond maxDirBytes
+	cut     bool           // the chain ends in a fault: there may be more of it
 	garbage bool           // what it holds is no directory
 }
 
@@ -131,7 +132,7 @@ func (w *walk) addRoot() error {
 			return nil
 		}
 		w.byStart[root.start] = 0
-		root.clipped = w.tooLong(ch.n)
+		root.clipped, root.cut = w.tooLong(ch.n), ch.end != endEOC
 		w.dirs = append(w.dirs, root)
 		if ch.end != endEOC {
 			w.fault(chainFault{slug: ch.slug(), root: true, isDir: true, start: root.start}, ch)
@@ -315,7 +316,7 @@ func (w *walk) takeDir(s *dirScan, k int, e dirEntry) error {
 		}
 		w.fault(f, ch)
 	}
-	d.clipped = w.tooLong(ch.n)
+	d.clipped, d.cut = w.tooLong(ch.n), ch.end != endEOC
 	w.byStart[start] = int32(len(w.dirs))
 	w.dirs = append(w.dirs, d)
 	return nil
