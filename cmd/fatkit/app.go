@@ -156,11 +156,25 @@ func (a *app) action(name string, fn cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		a.command = name
 		a.json, a.quiet, a.verbose = c.Bool("json"), c.Bool("quiet"), c.Bool("verbose")
+		if err := filesNamed(c); err != nil {
+			return err
+		}
 		if err := a.readImageFlags(c); err != nil {
 			return err
 		}
 		return fn(c)
 	}
+}
+
+// filesNamed refuses empty names of files, as a variable leaves that was not set: they
+// must not be taken for a flag that is not given.
+func filesNamed(c *cli.Context) error {
+	for _, f := range c.Command.Flags {
+		if s, ok := f.(*cli.StringFlag); ok && s.TakesFile && c.IsSet(s.Name) && c.String(s.Name) == "" {
+			return usagef("--%s wants a file name", s.Name)
+		}
+	}
+	return nil
 }
 
 // root is run where there is no subcommand that we know.

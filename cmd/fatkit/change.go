@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -14,6 +16,29 @@ type volumeChange struct {
 	undo   undoFlags
 	open   vol.OpenOptions
 	dryRun bool // stage it, which tells whether it can be done, and write nothing
+}
+
+// changeFlags are what the flags say that commands have in common which change files
+// by their paths.
+type changeFlags struct {
+	a      *app
+	image  string
+	force  bool
+	dryRun bool
+	undo   undoFlags
+	read   vol.ReadOptions
+}
+
+// readChangeFlags reads them, and which image it is, the first argument.
+func (a *app) readChangeFlags(c *cli.Context) (f changeFlags, err error) {
+	f = changeFlags{a: a, image: c.Args().First(), force: c.Bool("force"), dryRun: c.Bool("dry-run"), undo: readUndoFlags(c)}
+	f.read, err = a.readOptions(c)
+	return f, err
+}
+
+// change is app.change as the flags say.
+func (f *changeFlags) change(ctx context.Context, stage func(*staging) error) (dev.CommitStats, error) {
+	return f.a.change(ctx, volumeChange{f.image, f.undo, vol.OpenOptions{Force: f.force, ReadOptions: f.read}, f.dryRun}, stage)
 }
 
 // staging is a change that is being staged.
@@ -63,6 +88,8 @@ func (s *staging) open(ctx context.Context, a *app, txn *dev.Txn, c volumeChange
 		}
 	}
 	o.Raw = s.raw
-	s.vol, err = s.drv.Open(ctx, s.d, o)
+	if s.vol, err = s.drv.Open(ctx, s.d, o); err == nil && s.id.Note != "" {
+		a.note("%s: %s; that stays as it is: see \"fatkit check\"", s.name(s.arg), s.id.Note)
+	}
 	return err
 }

@@ -132,9 +132,7 @@ func (a *app) checkOptions(c *cli.Context) (*checkOptions, error) {
 	if o.failOn, err = readSeverity(c); err != nil {
 		return nil, err
 	}
-	if o.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
+	o.undo = readUndoFlags(c)
 	if o.read, err = a.readOptions(c); err != nil {
 		return nil, err
 	}

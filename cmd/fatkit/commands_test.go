@@ -111,7 +111,7 @@ func TestZeroFree(t *testing.T) {
 func TestZeroFreeCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	a := newApp(nil, nil, nil, nil)
-	r := &zeroRun{a: a, slack: true}
+	r := &zeroRun{changeFlags: changeFlags{a: a}, slack: true}
 	m := dev.NewMem(fakeSize)
 	if _, err := m.WriteAt(fakeVolumeBytes(), 0); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func (a *app) copyCommand() *cli.Command {
 			toggle("directories with all that is in them", "r", "R", "recursive"),
 			toggle("out of an image: make holes of zeros, also where the image has none", "sparse"),
 			toggle("put files in the place of files that are there", "replace"),
-			&cli.StringFlag{Name: "tar", Usage: "out of an image: write a tar archive to `FILE`, or to standard output with -", DefaultText: "none"},
+			&cli.StringFlag{Name: "tar", TakesFile: true, Usage: "out of an image: write a tar archive to `FILE`, or to standard output with -", DefaultText: "none"},
 		}, inFlagList()...), append([]cli.Flag{
 			toggle("go on although the volume asks for a check", "force", "f"),
 			toggle("say what would be done, write nothing", "dry-run"),
@@ -48,9 +48,7 @@ func (a *app) copy(c *cli.Context) error {
 	r := &copyRun{a: a, recursive: c.Bool("recursive"), sparse: c.Bool("sparse"), replace: c.Bool("replace"),
 		force: c.Bool("force"), dryRun: c.Bool("dry-run")}
 	var err error
-	if r.undo, err = readUndoFlags(c); err != nil {
-		return err
-	}
+	r.undo = readUndoFlags(c)
 	if r.in, err = a.readInFlags(c); err != nil {
 		return err
 	}
@@ -72,6 +70,9 @@ func (a *app) copy(c *cli.Context) error {
 		return about(image, r.into(c, args[:last], path))
 	case from < 0:
 		return usagef("none of these is in an image: a place in an image is written IMAGE::PATH")
+	}
+	if args[last] == "-" { // which mcopy(1) takes for standard output, and cp(1) for a file
+		return usagef("to standard output fatkit cat prints files, and copy --tar - writes an archive; a file of that name is ./-")
 	}
 	return r.out(c, args[:last], args[last])
 }

@@ -127,11 +127,7 @@ func (r *copyRun) document(l *filling, res *vol.PutResult) *copyDoc {
 }
 
 func (r *copyRun) print(d *copyDoc) {
-	if r.a.json {
-		r.a.printJSON(d)
-		return
-	}
-	if r.a.quiet {
+	if r.a.answered(d) {
 		return
 	}
 	verb := "copied"

@@ -32,13 +32,8 @@ type editDoc struct {
 
 // edit is a change of an image's directories alone.
 type edit struct {
-	a      *app
-	image  string
-	paths  []string
-	force  bool
-	dryRun bool
-	undo   undoFlags
-	read   vol.ReadOptions
+	changeFlags
+	paths []string
 }
 
 // editFlagList are their flags; force says what else that one does.
@@ -75,13 +70,8 @@ func (a *app) newEdit(c *cli.Context) (*edit, error) {
 	if c.NArg() < 2 {
 		return nil, usagef("%s wants an image and a path in it; see fatkit %s --help", c.Command.Name, c.Command.Name)
 	}
-	e := &edit{a: a, image: c.Args().First(), paths: c.Args().Tail(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
-	var err error
-	if e.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
-	e.read, err = a.readOptions(c)
-	return e, err
+	f, err := a.readChangeFlags(c)
+	return &edit{f, c.Args().Tail()}, err
 }
 
 func (a *app) rm(c *cli.Context) error {
@@ -166,8 +156,7 @@ func (a *app) mkdir(c *cli.Context) error {
 func (e *edit) run(ctx context.Context, change func(*target, vol.Volume, *editDoc) error, verb string) error {
 	start := time.Now()
 	doc := &editDoc{Schema: "fatkit." + e.a.command + "/1", Image: e.image, DryRun: e.dryRun, Paths: []string{}}
-	c := volumeChange{e.image, e.undo, vol.OpenOptions{Force: e.force, ReadOptions: e.read}, e.dryRun}
-	stats, err := e.a.change(ctx, c, func(s *staging) error {
+	stats, err := e.change(ctx, func(s *staging) error {
 		doc.Type = s.vol.Info().Type
 		return change(s.target, s.vol, doc)
 	})

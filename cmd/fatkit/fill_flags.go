@@ -22,7 +22,7 @@ func inFlagList() []cli.Flag {
 		&cli.StringFlag{Name: "links", Usage: "`WHAT` becomes of symbolic links: follow puts what they lead to in their place, skip leaves them out, as it does devices and FIFOs where there is no place for them, error refuses them", DefaultText: "kept where the file system has them, else error"},
 		toggle("change names that the file system cannot hold, instead of refusing them", "rename"),
 		&cli.StringFlag{Name: "owner", Usage: "`UID:GID` of all that goes in, where the file system has owners", DefaultText: "as the source says"},
-		&cli.StringFlag{Name: "file-contexts", Usage: "label files for SELinux as `FILE` says, in the format of file_contexts(5)", DefaultText: "none"},
+		&cli.StringFlag{Name: "file-contexts", TakesFile: true, Usage: "label files for SELinux as `FILE` says, in the format of file_contexts(5)", DefaultText: "none"},
 		codepageFlag(),
 	}
 }
@@ -51,7 +51,7 @@ func (a *app) readInFlags(c *cli.Context) (f inFlags, err error) {
 		}
 	}
 	if c.IsSet("file-contexts") {
-		f.contexts, err = source.ReadContexts(c.String("file-contexts"))
+		f.contexts, err = source.ReadContexts(c.Context, c.String("file-contexts"))
 	}
 	return f, err
 }

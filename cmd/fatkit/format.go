@@ -115,9 +115,7 @@ func (a *app) formatOptions(c *cli.Context, image string) (*formatRun, error) {
 	if r.place, err = a.place(image); err != nil {
 		return nil, err
 	}
-	if r.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
+	r.undo = readUndoFlags(c)
 	auto := c.String("size") == "auto"
 	if r.size = 1; !auto { // the size is found out later
 		if r.size, err = size(c, "size"); err != nil {

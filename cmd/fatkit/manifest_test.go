@@ -30,6 +30,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		"1M\ta\n4G DCIM\n":                       "line 2: no tab",
 		"1M\ta\nx\tb\n":                          "line 2: \"x\"",
 		"1M\ta\n\n-5\tb\n":                       "line 3",
+		strings.Repeat("\x00", 99) + "\tb":       "line 1: \"" + strings.Repeat(`\x00`, mostQuoted) + "\"... is not a size",
 		"0\ta\n":                                 "line 1: a path and a length",
 		"5\t\n":                                  "line 1: a path and a length",
 		"1\ta\n2\t" + strings.Repeat("x", 1<<17): "line 2: longer than",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -32,8 +33,8 @@ func (a *app) mapCommand() *cli.Command {
 		Description: "With PATH: the extents of each file, with offsets on the volume and on the disk, as filefrag prints them;\n" +
 			"of a directory those of all files in it. Without: a map of the volume, drawn in the terminal or as a picture.",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "svg", Usage: "draw the map of the volume into `FILE`, as SVG", DefaultText: "none"},
-			&cli.StringFlag{Name: "png", Usage: "draw the map of the volume into `FILE`, as PNG", DefaultText: "none"},
+			&cli.StringFlag{Name: "svg", TakesFile: true, Usage: "draw the map of the volume into `FILE`, as SVG", DefaultText: "none"},
+			&cli.StringFlag{Name: "png", TakesFile: true, Usage: "draw the map of the volume into `FILE`, as PNG", DefaultText: "none"},
 			&cli.StringFlag{Name: "show", Usage: "tell the file `PATH` apart in the map of the volume", DefaultText: "none"},
 			&cli.IntFlag{Name: "rows", Value: 16, Usage: "draw `N` lines in the terminal"},
 			codepageFlag(),
@@ -52,6 +53,8 @@ func (a *app) mapImage(c *cli.Context) (err error) {
 	switch {
 	case len(paths) > 0 && (picture || m.show != ""):
 		return usagef("--svg, --png and --show are for the map of a volume, which is drawn without PATH")
+	case c.IsSet("show") && m.show == "":
+		return usagef("--show wants a path")
 	case m.rows < 1 || m.rows > mostRows:
 		return usagef("--rows wants a number from 1 to %d", mostRows)
 	case a.json && m.show != "" && !picture:
@@ -171,7 +174,7 @@ func (m *mapRun) pictures(ctx context.Context) error {
 		return err
 	}
 	if m.svg != "" {
-		if err := m.write(m.svg, p.svg()); err != nil {
+		if err := m.write(ctx, m.svg, p.svg()); err != nil {
 			return err
 		}
 	}
@@ -180,14 +183,14 @@ func (m *mapRun) pictures(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return m.write(m.png, b)
+		return m.write(ctx, m.png, b)
 	}
 	return nil
 }
 
 // write puts a picture into the file name, in the place of one that is there. The
 // image is none of those, and what is no regular file is written to.
-func (m *mapRun) write(name string, b []byte) error {
+func (m *mapRun) write(ctx context.Context, name string, b []byte) error {
 	fi, err := os.Stat(name)
 	switch image, e := os.Stat(m.r.path); {
 	case err != nil:
@@ -196,7 +199,8 @@ func (m *mapRun) write(name string, b []byte) error {
 	case fi.IsDir():
 		return usagef("%s is a directory", name)
 	case !fi.Mode().IsRegular():
-		return os.WriteFile(name, b, 0o666)
+		_, err := dev.Await(ctx, func() (any, error) { return nil, os.WriteFile(name, b, 0o666) }, nil) // a pipe waits for who reads it
+		return err
 	default:
 		if name, err = filepath.EvalSymlinks(name); err != nil {
 			return err
@@ -204,6 +208,9 @@ func (m *mapRun) write(name string, b []byte) error {
 	}
 	temp := name + tempSuffix
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return requestf("%s is there: a run was stopped before it was done, or another is at work; remove it if none is", temp)
+	}
 	if err != nil {
 		return err
 	}

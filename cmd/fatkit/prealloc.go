@@ -47,13 +47,8 @@ type extentDoc struct {
 
 // preallocRun is what the flags of prealloc say.
 type preallocRun struct {
-	a      *app
-	image  string
-	req    vol.PreallocRequest
-	force  bool
-	dryRun bool
-	undo   undoFlags
-	read   vol.ReadOptions
+	changeFlags
+	req vol.PreallocRequest
 }
 
 func (a *app) preallocCommand() *cli.Command {
@@ -65,7 +60,7 @@ func (a *app) preallocCommand() *cli.Command {
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "length", Aliases: []string{"l"}, Usage: "`SIZE` to reserve, in bytes", DefaultText: "none: it must be given"},
 			&cli.StringFlag{Name: "offset", Aliases: []string{"o"}, Usage: "begin the reserved range `SIZE` bytes into the file", DefaultText: "0"},
-			&cli.StringFlag{Name: "manifest", Usage: "read LENGTH<TAB>PATH lines from `FILE`, or from standard input with -", DefaultText: "the PATHs given"},
+			&cli.StringFlag{Name: "manifest", TakesFile: true, Usage: "read LENGTH<TAB>PATH lines from `FILE`, or from standard input with -", DefaultText: "the PATHs given"},
 			toggle("do not grow the files, where the file system can do that", "keep-size", "n"),
 			toggle("make files, and the directories they are in, that are not there", "create"),
 			toggle("each whole file in one extent, or nothing", "contiguous"),
@@ -93,15 +88,12 @@ func (a *app) preallocOptions(c *cli.Context) (*preallocRun, error) {
 	if !c.Args().Present() {
 		return nil, usagef("prealloc wants an image; see fatkit prealloc --help")
 	}
-	r := &preallocRun{a: a, image: c.Args().First(), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
+	f, err := a.readChangeFlags(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &preallocRun{changeFlags: f}
 	r.req = vol.PreallocRequest{KeepSize: c.Bool("keep-size"), Create: c.Bool("create"), Contiguous: c.Bool("contiguous")}
-	var err error
-	if r.undo, err = readUndoFlags(c); err != nil {
-		return nil, err
-	}
-	if r.read, err = a.readOptions(c); err != nil {
-		return nil, err
-	}
 	if err := r.readModes(c); err != nil {
 		return nil, err
 	}
@@ -194,8 +186,7 @@ func (a *app) listedFiles(c *cli.Context) ([]vol.PreallocFile, error) {
 func (r *preallocRun) run(ctx context.Context) error {
 	start := time.Now()
 	var doc *preallocDoc
-	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.read}, r.dryRun}
-	stats, err := r.a.change(ctx, c, func(s *staging) error {
+	stats, err := r.change(ctx, func(s *staging) error {
 		res, err := s.vol.Preallocate(ctx, r.req)
 		if err != nil {
 			return err
@@ -230,11 +221,7 @@ func (r *preallocRun) doc(res *vol.PreallocResult, info vol.Info, base int64) *p
 }
 
 func (r *preallocRun) print(d *preallocDoc) {
-	if r.a.json {
-		r.a.printJSON(d)
-		return
-	}
-	if r.a.quiet {
+	if r.a.answered(d) {
 		return
 	}
 	for _, f := range d.Files {
@@ -245,7 +232,7 @@ func (r *preallocRun) print(d *preallocDoc) {
 		case f.Allocated > 0: // F2FS gives a reservation its place when it is written
 			place = "reserved blocks, placed when written"
 		}
-		r.a.printf("%s: %d bytes in %s\n", printable(f.Path), f.Size, place)
+		r.a.printf("%s: %s in %s\n", printable(f.Path), plural(uint64(f.Size), "byte", "bytes"), place)
 		if !r.a.verbose {
 			continue
 		}

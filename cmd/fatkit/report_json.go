@@ -21,6 +21,15 @@ func (a *app) printJSON(v any) {
 	_ = a.out.Flush() // bufio keeps the error for the last Flush
 }
 
+// answered prints what a command has done as JSON where that is wanted, and tells
+// whether that is all: there, and where nothing is to be said.
+func (a *app) answered(doc any) bool {
+	if a.json {
+		a.printJSON(doc)
+	}
+	return a.json || a.quiet
+}
+
 // errorDoc is the answer to a command that failed.
 type errorDoc struct {
 	Schema string    `json:"schema"`

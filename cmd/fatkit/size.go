@@ -9,6 +9,9 @@ import (
 // maxSizeText bounds what is worth reading as a number: 2^63 has 19 digits.
 const maxSizeText = 40
 
+// mostQuoted is how many bytes of what is no size are shown: it may be a whole file.
+const mostQuoted = 60
+
 // sizeUnits are the suffixes of a size, in lower case: a bare letter is a power
 // of two, as truncate(1) and mke2fs(8) have it, "KB" a power of ten.
 func sizeUnits() map[string]int64 {
@@ -37,6 +40,9 @@ func parseOffset(text string) (int64, error) {
 }
 
 func parseUnits(text string, units map[string]int64) (int64, error) {
+	if len(text) > mostQuoted {
+		return 0, usagef("%q... is not a size such as 512, 64K, 1.5G or 10MB", text[:mostQuoted])
+	}
 	digits := strings.TrimLeft(text, "0123456789.")
 	number := text[:len(text)-len(digits)]
 	unit, known := units[strings.ToLower(digits)]

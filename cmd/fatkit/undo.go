@@ -29,7 +29,7 @@ func (a *app) undoCommand() *cli.Command {
 		Usage:     "take the last run back, if it was interrupted or its log was kept",
 		ArgsUsage: "IMAGE",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "undo", Usage: "the undo log is `FILE`", DefaultText: "IMAGE" + undoSuffix},
+			&cli.StringFlag{Name: "undo", TakesFile: true, Usage: "the undo log is `FILE`", DefaultText: "IMAGE" + undoSuffix},
 			toggle("restore although the image was changed since: that is lost where the run had written", "force", "f"),
 		},
 		Action: a.undo,
@@ -40,9 +40,6 @@ func (a *app) undo(c *cli.Context) error {
 	name, err := one(c)
 	if err != nil {
 		return err
-	}
-	if c.IsSet("undo") && c.String("undo") == "" {
-		return usagef("--undo wants a file name")
 	}
 	return about(name, a.undoImage(c.Context, name, c.String("undo"), c.Bool("force")))
 }

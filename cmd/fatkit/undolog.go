@@ -22,17 +22,13 @@ type undoFlags struct {
 
 func undoFlagList() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "undo", Usage: "write the undo log to `FILE`", DefaultText: "IMAGE" + undoSuffix},
+		&cli.StringFlag{Name: "undo", TakesFile: true, Usage: "write the undo log to `FILE`", DefaultText: "IMAGE" + undoSuffix},
 		toggle("keep the undo log, so that \"fatkit undo\" can take this run back", "keep-undo"),
 	}
 }
 
-func readUndoFlags(c *cli.Context) (undoFlags, error) {
-	u := undoFlags{file: c.String("undo"), keep: c.Bool("keep-undo")}
-	if c.IsSet("undo") && u.file == "" {
-		return u, usagef("--undo wants a file name")
-	}
-	return u, nil
+func readUndoFlags(c *cli.Context) undoFlags {
+	return undoFlags{file: c.String("undo"), keep: c.Bool("keep-undo")}
 }
 
 // undoSuffix is what the name of an undo log ends in.

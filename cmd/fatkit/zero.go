@@ -38,17 +38,12 @@ type freeDoc struct {
 
 // zeroRun is what the flags of zero say.
 type zeroRun struct {
-	a      *app
-	image  string
-	req    vol.ZeroRequest
-	free   bool
-	slack  bool
-	punch  bool // --punch: holes or nothing
-	write  bool // --write: no holes
-	force  bool
-	dryRun bool
-	undo   undoFlags
-	read   vol.ReadOptions
+	changeFlags
+	req   vol.ZeroRequest
+	free  bool
+	slack bool
+	punch bool // --punch: holes or nothing
+	write bool // --write: no holes
 }
 
 func (a *app) zeroCommand() *cli.Command {
@@ -88,15 +83,11 @@ func (a *app) zeroOptions(c *cli.Context) (*zeroRun, error) {
 	if !c.Args().Present() {
 		return nil, usagef("zero wants an image; see fatkit zero --help")
 	}
-	r := &zeroRun{a: a, image: c.Args().First(), free: c.Bool("free"), slack: c.Bool("slack"), punch: c.Bool("punch"),
-		write: c.Bool("write"), force: c.Bool("force"), dryRun: c.Bool("dry-run")}
-	var err error
-	if r.undo, err = readUndoFlags(c); err != nil {
+	f, err := a.readChangeFlags(c)
+	if err != nil {
 		return nil, err
 	}
-	if r.read, err = a.readOptions(c); err != nil {
-		return nil, err
-	}
+	r := &zeroRun{changeFlags: f, free: c.Bool("free"), slack: c.Bool("slack"), punch: c.Bool("punch"), write: c.Bool("write")}
 	if r.free {
 		return r, r.freeOnly(c)
 	}
@@ -152,8 +143,7 @@ func (r *zeroRun) readFiles(c *cli.Context) error {
 func (r *zeroRun) runFiles(ctx context.Context) error {
 	start := time.Now()
 	doc := &zeroDoc{Schema: "fatkit.zero/1", Image: r.image, DryRun: r.dryRun, Files: []zeroedFileDoc{}}
-	c := volumeChange{r.image, r.undo, vol.OpenOptions{Force: r.force, ReadOptions: r.read}, r.dryRun}
-	_, err := r.a.change(ctx, c, func(s *staging) error {
+	_, err := r.change(ctx, func(s *staging) error {
 		res, err := s.vol.ZeroRanges(ctx, r.req)
 		if err != nil {
 			return err
@@ -173,11 +163,7 @@ func (r *zeroRun) runFiles(ctx context.Context) error {
 }
 
 func (r *zeroRun) print(d *zeroDoc) {
-	if r.a.json {
-		r.a.printJSON(d)
-		return
-	}
-	if r.a.quiet {
+	if r.a.answered(d) {
 		return
 	}
 	for _, f := range d.Files {

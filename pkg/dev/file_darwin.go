@@ -1,7 +1,6 @@
 package dev
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -53,9 +52,6 @@ func checkFree(path string, fi fs.FileInfo) error {
 	return nil
 }
 
-// checkOtherLocks knows of no locks but those that lock meets.
-func checkOtherLocks(*os.File) error { return nil }
-
 // fileSize is the length of f in bytes.
 func fileSize(f *os.File, block bool) (int64, error) {
 	if block {
@@ -91,17 +87,5 @@ func fileLimits(f *os.File, _ fs.FileInfo, block bool) Limits {
 	return l
 }
 
-// adviseRead leaves reading ahead to the system.
-func adviseRead(*os.File, Range) {}
-
-// What follows is done by writing zeros, or not at all.
-func punch(*os.File, Range) error         { return errors.ErrUnsupported }
-func zeroRange(*os.File, Range) error     { return errors.ErrUnsupported }
-func zeroBlocks(*os.File, Range) error    { return errors.ErrUnsupported }
-func discardBlocks(*os.File, Range) error { return errors.ErrUnsupported }
-
 // markSparse does nothing: files have holes where the file system has.
 func markSparse(*os.File) {}
-
-// startWrite does nothing here: Sync does it all.
-func startWrite(*os.File, Range) {}

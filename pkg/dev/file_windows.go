@@ -1,7 +1,6 @@
 package dev
 
 import (
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -20,9 +19,6 @@ func openFlags(_, write bool) int {
 // checkFree leaves it to the system to refuse: it locks volumes it uses.
 func checkFree(string, fs.FileInfo) error { return nil }
 
-// checkOtherLocks knows of no locks but those that lock meets.
-func checkOtherLocks(*os.File) error { return nil }
-
 // fileSize is the length of f in bytes.
 func fileSize(f *os.File, _ bool) (int64, error) { return f.Seek(0, io.SeekEnd) }
 
@@ -31,21 +27,9 @@ func fileLimits(*os.File, fs.FileInfo, bool) Limits {
 	return Limits{LogicalSector: 512, PhysicalSector: 512, Readahead: fileReadahead}
 }
 
-// adviseRead leaves reading ahead to the system.
-func adviseRead(*os.File, Range) {}
-
-// What follows is done by writing zeros, or not at all.
-func punch(*os.File, Range) error         { return errors.ErrUnsupported }
-func zeroRange(*os.File, Range) error     { return errors.ErrUnsupported }
-func zeroBlocks(*os.File, Range) error    { return errors.ErrUnsupported }
-func discardBlocks(*os.File, Range) error { return errors.ErrUnsupported }
-
 // markSparse asks NTFS to keep the new file f sparse. Where it cannot, the
 // file is as good but takes up its size.
 func markSparse(f *os.File) {
 	var n uint32
 	_ = windows.DeviceIoControl(windows.Handle(f.Fd()), windows.FSCTL_SET_SPARSE, nil, 0, nil, 0, &n, nil)
 }
-
-// startWrite does nothing here: Sync does it all.
-func startWrite(*os.File, Range) {}

@@ -30,8 +30,10 @@ func InspectUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 // ErrUndoStale, and fs.ErrNotExist says that there is none. An incomplete log
 // is removed, for there is nothing to restore.
 //
-// The log is removed when the restored image is durable, so ApplyUndo can be
-// interrupted, by ctx, an error or a power cut, and be called again.
+// The end of ctx keeps it from beginning to write, and does not stop it any more then:
+// half restored an image is of no use, and to put it back again takes as long. The log
+// is removed when the restored image is durable, so what an error or a power cut
+// interrupts can be called again.
 func ApplyUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 	return applyUndo(ctx, j, d, false)
 }
@@ -73,6 +75,9 @@ func (u *undoReader) apply(ctx context.Context, j Journal, d Device, force bool)
 	if d.Limits().ReadOnly {
 		return &Error{Op: "undo", Err: ErrReadOnly}
 	}
+	if err := cancelled(ctx, "undo"); err != nil {
+		return err
+	}
 	if !u.info.Cut {
 		// From the first write on the image is neither old nor new, so the
 		// log must stop saying that it is new.
@@ -80,7 +85,7 @@ func (u *undoReader) apply(ctx context.Context, j Journal, d Device, force bool)
 			return err
 		}
 	}
-	if err := u.restore(ctx, d); err != nil {
+	if err := u.restore(context.WithoutCancel(ctx), d); err != nil {
 		return err
 	}
 	return disarm(j, u.lf)

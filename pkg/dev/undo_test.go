@@ -312,6 +312,50 @@ func TestInspectCancelled(t *testing.T) {
 	}
 }
 
+// cancelling is a device that cancels whoever writes to it, and writes all the same.
+type cancelling struct {
+	dev.Device
+	cancel func()
+}
+
+func (d cancelling) WriteAt(p []byte, off int64) (int, error) {
+	d.cancel()
+	return d.Device.WriteAt(p, off)
+}
+
+func (d cancelling) Zero(r dev.Range) error {
+	d.cancel()
+	return d.Device.Zero(r)
+}
+
+// TestUndoCancelled: a log that is being applied is applied to its end, for an image half
+// restored is of no use; before that nothing changes.
+func TestUndoCancelled(t *testing.T) {
+	keptWorld := func(t testing.TB) *devtest.World {
+		t.Helper()
+		w := devtest.NewWorld(imageForChanges())
+		must(t, changes(dev.CommitOptions{Keep: true})(w.Device(), w.Journal()))
+		return w
+	}
+	for name, world := range map[string]func(testing.TB) *devtest.World{"armed": cutMidway, "kept": keptWorld} {
+		w := world(t)
+		before := contents(t, w.Device())
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := dev.ApplyUndo(ctx, w.Journal(), w.Device()); !errors.Is(err, context.Canceled) || !w.HasLog() {
+			t.Errorf("%s: cancelled before it began: %v", name, err)
+		}
+		if !bytes.Equal(before, contents(t, w.Device())) {
+			t.Errorf("%s: cancelled before it began, it changed the image", name)
+		}
+		ctx, cancel = context.WithCancel(context.Background())
+		if _, err := dev.ApplyUndo(ctx, w.Journal(), cancelling{w.Device(), cancel}); err != nil || ctx.Err() == nil || w.HasLog() {
+			t.Errorf("%s: cancelled while it writes: %v, log %v", name, err, w.HasLog())
+		}
+		equal(t, w.Device(), imageForChanges())
+	}
+}
+
 func TestUndoReadOnly(t *testing.T) {
 	w := cutMidway(t)
 	image := &ram{b: contents(t, w.Device()), readOnly: true}

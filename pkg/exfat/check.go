@@ -1,8 +1,6 @@
 package exfat
 
 import (
-	"fmt"
-
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -72,11 +70,8 @@ func (c *checker) Info() vol.Info {
 	if c.g == nil {
 		return vol.Info{Type: "exfat"}
 	}
-	return vol.Info{Type: "exfat", Label: c.sup.label, ID: serialText(c.main.boot().u32(offSerial)), Size: c.g.VolumeBytes(),
-		SectorSize: int(c.g.SectorSize), ClusterSize: int(c.g.ClusterSize), Clusters: uint64(c.g.Clusters)}
+	return newInfo(c.main.boot().u32(offSerial), c.g, c.sup.label)
 }
-
-func serialText(v uint32) string { return fmt.Sprintf("%04X-%04X", v>>16, v&0xFFFF) }
 
 // Stats is what was counted so far.
 func (c *checker) Stats() vol.Stats { return c.stats }

@@ -2,7 +2,6 @@ package exfat
 
 import (
 	"context"
-	"crypto/sha256"
 	"os/exec"
 	"slices"
 	"strings"
@@ -97,28 +96,15 @@ func fsck(t testing.TB, d dev.Device, decide vol.Decider) *vol.Result {
 	return res
 }
 
-// hashOf is a hash of all that d holds.
-func hashOf(t testing.TB, d dev.Device) string {
-	t.Helper()
-	h := sha256.New()
-	for r := d.NextData(0); !r.Empty(); r = d.NextData(r.End()) {
-		b := make([]byte, r.Len)
-		_, err := d.ReadAt(b, r.Off)
-		must(t, err)
-		h.Write(b)
-	}
-	return string(h.Sum(nil))
-}
-
 // TestInjury reports: each injury is found, at its place, as what it is and as
 // nothing else, and finding it changes nothing.
 func TestInjury(t *testing.T) {
 	eachInjury(t, func(t *testing.T, d *injury, l *lab) {
 		want := d.hit(l)
-		before := hashOf(t, l.m)
+		before := voltest.HashOf(t, l.m)
 		l.m.SetReadOnly(true)
 		res := fsck(t, l.m, nil)
-		if hashOf(t, l.m) != before {
+		if voltest.HashOf(t, l.m) != before {
 			t.Fatal("the check changed the image")
 		}
 		found := false
@@ -205,7 +191,7 @@ func (l *lab) compare(t *testing.T, got map[string]string, gone []string) {
 // peerSilent runs fsck.exfat -n, which may count files but not complain.
 func peerSilent(t testing.TB, d dev.Device) {
 	t.Helper()
-	out, err := exec.Command(voltest.Peer(t, "fsck.exfat"), "-n", saved(t, d)).CombinedOutput()
+	out, err := exec.Command(voltest.Peer(t, "fsck.exfat"), "-n", voltest.Saved(t, d)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), ": clean.") || strings.Contains(string(out), "ERROR") {
 		t.Errorf("fsck.exfat: %v\n%s", err, out)
 	}

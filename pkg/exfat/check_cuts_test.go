@@ -9,6 +9,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/dev/devtest"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // cutInjuries are one injury for each kind of repair of the catalogue, the
@@ -53,7 +54,7 @@ func TestRepairCuts(t *testing.T) {
 // cuts holds a repair of a damaged lab against the matrices.
 func (l *lab) cuts(t *testing.T, decide vol.Decider, mended func(*vol.Result) bool) {
 	t.Helper()
-	c := devtest.Case{Max: 24, Image: func() dev.Device { return copied(t, l.m) }, Change: func(on dev.Device, j dev.Journal) error {
+	c := devtest.Case{Max: 24, Image: func() dev.Device { return voltest.Copied(t, l.m) }, Change: func(on dev.Device, j dev.Journal) error {
 		txn := dev.Begin(on)
 		res, err := vol.Fsck(context.Background(), txn, Driver(), vol.CheckOptions{Workers: 1}, decide, nil)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // lab is a small volume with a known tree, to be damaged. All but the boot
@@ -92,7 +93,7 @@ const noFat = byte(2)
 func (l *lab) clone(t testing.TB) *lab {
 	t.Helper()
 	c, r := *l, *l.reader
-	c.t, c.reader, c.m = t, &r, copied(t, l.m)
+	c.t, c.reader, c.m = t, &r, voltest.Copied(t, l.m)
 	c.d = c.m
 	c.known = maps.Clone(l.known)
 	return &c

@@ -132,7 +132,7 @@ func TestOddities(t *testing.T) {
 				if l.get(112) != 0xFF {
 					l.count()
 				}
-				before := copied(t, l.m)
+				before := voltest.Copied(t, l.m)
 				tx := dev.Begin(l.m)
 				res := fsck(t, tx, voltest.Always)
 				commit(t, tx)

@@ -75,7 +75,7 @@ func (c *checker) checkBad(ctx context.Context, r *vol.Report) error {
 		return nil
 	}
 	var free tally
-	_, err := dev.ReadRuns(ctx, c.d, []dev.Range{run}, dev.ReadOptions{Holes: true, Serial: true}, func(p dev.Range, b []byte) error {
+	_, err := dev.ReadRuns(ctx, wholeHoles(c.d), []dev.Range{run}, dev.ReadOptions{Holes: true, Serial: true}, func(p dev.Range, b []byte) error {
 		return c.scanBad(uint32((p.Off-run.Off)/4)+firstCluster, b, &free)
 	})
 	if err != nil {

@@ -202,7 +202,7 @@ func TestLargeOrphans(t *testing.T) {
 func TestFullVolumeRescue(t *testing.T) {
 	l := newLab(t, "512")
 	l.fill()
-	before := hashOf(t, l.m)
+	before := voltest.HashOf(t, l.m)
 	tx := dev.Begin(l.m)
 	res := fsck(t, tx, func(f *vol.Finding) int {
 		if f.Slug != "lost-clusters" {
@@ -214,7 +214,7 @@ func TestFullVolumeRescue(t *testing.T) {
 		t.Errorf("repaired %v, unproven %v", res.Repaired, res.Unproven)
 	}
 	commit(t, tx)
-	if hashOf(t, l.m) != before {
+	if voltest.HashOf(t, l.m) != before {
 		t.Error("something was changed")
 	}
 }

@@ -28,9 +28,9 @@ func TestUnknownKeepsClusters(t *testing.T) {
 	cs := l.unknown()
 	set := append(newSetOf("/SUB/N", 0x20, 0, nil, 0, 0), vendorEntry(0xC8, 3, cs[0], uint64(l.cluster)+1)...)
 	l.append(l.node("/SUB"), sealed(set))
-	before := hashOf(t, l.m)
+	before := voltest.HashOf(t, l.m)
 	res := fsck(t, l.m, voltest.Always)
-	if hashOf(t, l.m) != before {
+	if voltest.HashOf(t, l.m) != before {
 		t.Error("the volume was changed")
 		report(t, res)
 	}

@@ -3,6 +3,7 @@ package exfat
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"unicode/utf16"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -142,38 +143,12 @@ func (f file) changed() { f.dir.slots.Mark(f.slot, 2) }
 
 // resolve finds the file at path; with create what is missing is made.
 func (ds *folders) resolve(path string, create bool) (file, error) {
-	parts, err := vol.SplitPath(path)
-	if err != nil {
-		return file{}, err
+	dir, slot, made, err := vol.FindFile(ds, path, create)
+	f := file{dir: dir, slot: slot, path: path}
+	if err == nil && !made {
+		err = ds.usable(f)
 	}
-	dir := ds.root
-	for _, p := range parts[:len(parts)-1] {
-		if dir, err = ds.enter(dir, p, path, create); err != nil {
-			return file{}, err
-		}
-	}
-	f := file{dir: dir, path: path}
-	name := parts[len(parts)-1]
-	slot, ok := dir.lookup(name)
-	switch f.slot = slot; {
-	case !ok && !create:
-		return f, missing(path, dir, name)
-	case !ok:
-		f.slot, err = ds.create(dir, name, attrArchive)
-		return f, err
-	case f.set().isDir():
-		return f, fmt.Errorf("%w: %s is a directory", vol.ErrRequest, path)
-	}
-	return f, ds.usable(f)
-}
-
-// missing is the error that dir has nothing called name, on the way to path.
-func missing(path string, dir *folder, name string) error {
-	return vol.NoSuch(path, dir.path, name, func(yield func(string) bool) {
-		eachSlotRun(dir.slots, func(r slotRun) bool {
-			return r.kind != slotFile || yield(setAt(dir.slots, r.first).name())
-		})
-	})
+	return f, err
 }
 
 // usable refuses a set that must not be changed.
@@ -185,31 +160,6 @@ func (ds *folders) usable(f file) error {
 		return fmt.Errorf("%w: %s has an entry of type %#02x, which is not known and forbids changes", vol.ErrRequest, f.path, kind)
 	}
 	return nil
-}
-
-// enter goes from dir into its directory name; path is for messages.
-func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, error) {
-	slot, ok := dir.lookup(name)
-	if !ok && !create {
-		return nil, missing(path, dir, name)
-	}
-	if !ok {
-		return ds.makeFolder(dir, name)
-	}
-	if kid := dir.kids[slot]; kid != nil {
-		return kid, nil
-	}
-	f := file{dir: dir, slot: slot, path: vol.JoinPath(dir.path, name)}
-	if !f.set().isDir() {
-		return nil, fmt.Errorf("%w: %s: %q in %s is not a directory", vol.ErrRequest, path, name, dir.path)
-	}
-	kid, err := ds.folderAt(f)
-	if err != nil {
-		return nil, err
-	}
-	dir.kids[slot] = kid
-	ds.all = append(ds.all, kid)
-	return kid, nil
 }
 
 // folderAt reads the directory that has its set at f.
@@ -244,16 +194,47 @@ func (f *folder) lookup(name string) (slot int, ok bool) {
 	return int(s), ok
 }
 
-// Root is vol.Folders.
+// Root is vol.FolderTree.
 func (ds *folders) Root() *folder { return ds.root }
 
-// Path is vol.Folders.
+// Path is vol.FolderTree.
 func (*folders) Path(dir *folder) string { return dir.path }
 
-// Lookup is vol.Folders.
+// Lookup is vol.FolderTree.
 func (*folders) Lookup(dir *folder, name string) (slot int, ok bool) { return dir.lookup(name) }
+
+// IsDir is vol.FolderTree.
+func (*folders) IsDir(dir *folder, slot int) bool { return setAt(dir.slots, slot).isDir() }
+
+// Names is vol.FolderTree.
+func (*folders) Names(dir *folder) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		eachSlotRun(dir.slots, func(r slotRun) bool {
+			return r.kind != slotFile || yield(setAt(dir.slots, r.first).name())
+		})
+	}
+}
+
+// NewFile is vol.FolderTree.
+func (ds *folders) NewFile(dir *folder, name string) (slot int, err error) {
+	return ds.create(dir, name, attrArchive)
+}
+
+// Kid is vol.FolderTree.
+func (ds *folders) Kid(dir *folder, slot int, at string) (*folder, error) {
+	if kid := dir.kids[slot]; kid != nil {
+		return kid, nil
+	}
+	kid, err := ds.folderAt(file{dir: dir, slot: slot, path: at})
+	if err != nil {
+		return nil, err
+	}
+	dir.kids[slot] = kid
+	ds.all = append(ds.all, kid)
+	return kid, nil
+}
 
 // Enter is vol.Folders.
 func (ds *folders) Enter(dir *folder, name, at string, create bool) (*folder, error) {
-	return ds.enter(dir, name, at, create)
+	return vol.EnterFolder(ds, dir, name, at, create)
 }

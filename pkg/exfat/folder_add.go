@@ -36,8 +36,8 @@ func (ds *folders) create(f *folder, name string, attr uint16) (slot int, err er
 	return slot, nil
 }
 
-// makeFolder adds a directory. Where it lies is settled later, by place.
-func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
+// NewFolder is vol.FolderTree: it adds a directory. Where it lies is settled later, by place.
+func (ds *folders) NewFolder(parent *folder, name string) (*folder, error) {
 	slot, err := ds.create(parent, name, attrDirectory)
 	if err != nil {
 		return nil, err

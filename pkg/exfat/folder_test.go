@@ -14,6 +14,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // edited changes the set of a file, or anything else in its directory, and
@@ -38,7 +39,7 @@ func (ds *folders) find(path string) (file, error) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, p := range parts[:len(parts)-1] {
 		var err error
-		if dir, err = ds.enter(dir, p, path, false); err != nil {
+		if dir, err = ds.Enter(dir, p, path, false); err != nil {
 			return file{}, err
 		}
 	}
@@ -196,7 +197,7 @@ func TestFolderGarbageBehindTheEnd(t *testing.T) {
 		_, v = begun(t, m)
 		ds, err := v.openFolders()
 		must(t, err)
-		dir, err := ds.enter(ds.root, "d", "d", false)
+		dir, err := ds.Enter(ds.root, "d", "d", false)
 		must(t, err)
 		if dir.slots.End() != 3*(1+fill) || dir.odd != "" {
 			t.Errorf("%d entries added: %d slots, %q", fill, dir.slots.End(), dir.odd)
@@ -481,7 +482,7 @@ func TestEntrySetOfPeers(t *testing.T) {
 	if !bytes.Equal(s, f.set) || s.name() != decodeUnits(name) || s.slots() != 4 || s.flaw(v.upcase) != "" || s.unknown() != 0 {
 		t.Errorf("\n%x\n%x", s, f.set)
 	}
-	if out := peer(t, "dump.exfat", saved(t, m)); !strings.Contains(out, "Free Clusters") && !strings.Contains(out, "Free clusters") {
+	if out := peer(t, "dump.exfat", voltest.Saved(t, m)); !strings.Contains(out, "Free Clusters") && !strings.Contains(out, "Free clusters") {
 		t.Logf("%s", out)
 	}
 }

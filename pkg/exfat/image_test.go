@@ -92,23 +92,6 @@ func allValid(r vol.PreallocRequest) vol.PreallocRequest {
 	return r
 }
 
-// saved writes d to a sparse file.
-func saved(t testing.TB, d dev.Device) string {
-	t.Helper()
-	path := sparseFile(t, d.Size())
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	must(t, err)
-	defer f.Close()
-	for r := d.NextData(0); !r.Empty(); r = d.NextData(r.End()) {
-		b := make([]byte, r.Len)
-		_, err := d.ReadAt(b, r.Off)
-		must(t, err)
-		_, err = f.WriteAt(b, r.Off)
-		must(t, err)
-	}
-	return path
-}
-
 // peer runs another implementation and returns what it prints.
 func peer(t testing.TB, name string, args ...string) string {
 	t.Helper()
@@ -124,7 +107,7 @@ func peer(t testing.TB, name string, args ...string) string {
 // fsckClean runs fsck.exfat -n, which must find nothing.
 func fsckClean(t testing.TB, d dev.Device) {
 	t.Helper()
-	out := peer(t, "fsck.exfat", "-n", saved(t, d))
+	out := peer(t, "fsck.exfat", "-n", voltest.Saved(t, d))
 	if !strings.Contains(out, ": clean.") || strings.Contains(out, "ERROR") {
 		t.Errorf("fsck.exfat: %s", out)
 	}
@@ -175,18 +158,4 @@ func sameBytes(t testing.TB, a, b dev.Device) int64 {
 func noData(d dev.Device, off, n int64) bool {
 	r := d.NextData(off)
 	return r.Empty() || r.Off >= off+n
-}
-
-// copied is a copy of m.
-func copied(t testing.TB, m dev.Device) *dev.Mem {
-	t.Helper()
-	out := dev.NewMem(m.Size())
-	for r := m.NextData(0); !r.Empty(); r = m.NextData(r.End()) {
-		b := make([]byte, r.Len)
-		_, err := m.ReadAt(b, r.Off)
-		must(t, err)
-		_, err = out.WriteAt(b, r.Off)
-		must(t, err)
-	}
-	return out
 }

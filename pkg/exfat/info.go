@@ -27,16 +27,21 @@ func describe(d dev.Device) (vol.Info, error) {
 	}
 	r := usableRegion(main, backup)
 	g := r.g
-	info := vol.Info{
-		Type: "exfat", Label: rootLabel(d, g, describedEntries), ID: serialText(r.boot().u32(offSerial)), Size: g.VolumeBytes(),
-		SectorSize: int(g.SectorSize), ClusterSize: int(g.ClusterSize), Clusters: uint64(g.Clusters),
-	}
+	info := newInfo(r.boot().u32(offSerial), g, rootLabel(d, g, describedEntries))
 	info.Fields = bootFields(r)
 	info.Fields = append(info.Fields, regionFields(main, backup)...)
 	info.Fields = append(info.Fields, headFields(d, g)...)
 	info.Fields = append(info.Fields, rootFields(d, g)...)
 	vol.Explain(info.Fields, meanings())
 	return info, nil
+}
+
+// newInfo is a volume in short.
+func newInfo(serial uint32, g *Geometry, label string) vol.Info {
+	return vol.Info{
+		Type: "exfat", Label: label, ID: vol.SerialText(serial), Size: g.VolumeBytes(),
+		SectorSize: int(g.SectorSize), ClusterSize: int(g.ClusterSize), Clusters: uint64(g.Clusters),
+	}
 }
 
 // usableRegion is the better of two boot regions that readRegions has read.
@@ -91,7 +96,7 @@ func bootFields(r *region) []vol.Field {
 	add("ClusterHeapOffset", offHeapOffset, b.u32(offHeapOffset))
 	add("ClusterCount", offClusterCount, b.u32(offClusterCount))
 	add("FirstClusterOfRootDirectory", offRootCluster, b.u32(offRootCluster))
-	add("VolumeSerialNumber", offSerial, serialText(b.u32(offSerial)))
+	add("VolumeSerialNumber", offSerial, vol.SerialText(b.u32(offSerial)))
 	add("FileSystemRevision", offRevision, fmt.Sprintf("%d.%02d", r.g.Revision>>8, r.g.Revision&0xFF))
 	add("VolumeFlags", offVolumeFlags, hex(b.u16(offVolumeFlags)))
 	add("BytesPerSectorShift", offSectorShift, b[offSectorShift])

@@ -185,7 +185,7 @@ func ours(t *testing.T, name string, size, cluster, sector int64, valid bool) *k
 	dirtyFree(t, m)
 	im.oneRun(t, m)
 	im.chained(t, m)
-	im.path = saved(t, m)
+	im.path = voltest.Saved(t, m)
 	return im
 }
 
@@ -279,7 +279,7 @@ func filled(t *testing.T, name string, size, cluster int64, scattered bool, like
 			im.files[name] = data
 		}
 	}
-	im.path = saved(t, m)
+	im.path = voltest.Saved(t, m)
 	return im
 }
 
@@ -289,7 +289,7 @@ func oursWithBig(t *testing.T, valid bool) *kernelImage {
 	im := newKernelImage("file of 5 GiB", 128*kib, valid)
 	m := formatted(t, 8*gib, im.cluster)
 	im.reserve(t, m, vol.PreallocFile{Path: "big", Length: 5 * gib})
-	im.path = saved(t, m)
+	im.path = voltest.Saved(t, m)
 	return im
 }
 
@@ -297,7 +297,7 @@ func oursWithBig(t *testing.T, valid bool) *kernelImage {
 func theirs(t *testing.T, cluster int64, args ...string) *kernelImage {
 	t.Helper()
 	im := newKernelImage("mkfs.exfat "+strings.Join(args, " "), cluster, false)
-	im.path = sparseFile(t, 24*mib)
+	im.path = voltest.SparseFile(t, 24*mib)
 	peer(t, "mkfs.exfat", append(args, im.path)...)
 	return im
 }

@@ -28,6 +28,11 @@ func (b *bitmap) load(ctx context.Context, window int64, fn func(pos, n int64, p
 	})
 }
 
+// wholeHoles is d with holes that begin and end at sectors, so that none begins
+// within a word of the bitmap or an entry of the FAT. Those of a volume at an odd
+// offset in its file might.
+func wholeHoles(d dev.Device) dev.Device { return dev.WholeUnits{Device: d, Unit: minSector} }
+
 // loadMap reads the bitmap into a map for the allocator: unit i is cluster i+2.
 func (b *bitmap) loadMap(ctx context.Context, window int64) (*space.Map, dev.ReadStats, error) {
 	m := space.NewMap(b.g.Clusters)

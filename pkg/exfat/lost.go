@@ -49,7 +49,7 @@ func (l *tally) all() bool { return l.total == uint64(len(l.runs)) }
 func (c *checker) compareBitmap(ctx context.Context) error {
 	var lost tally
 	t := &bitmapCompare{c: c, lost: lost.add}
-	stats, err := dev.ReadRuns(ctx, c.d, c.bits.runs(), dev.ReadOptions{Holes: true}, t.piece)
+	stats, err := dev.ReadRuns(ctx, wholeHoles(c.d), c.bits.runs(), dev.ReadOptions{Holes: true}, t.piece)
 	if err != nil {
 		return err
 	}

@@ -146,7 +146,7 @@ func (c *checker) eachLost(ctx context.Context, fn func(cl uint32) error) error 
 			}
 		}
 	}}
-	_, failed := dev.ReadRuns(ctx, c.d, c.bits.runs(), dev.ReadOptions{Holes: true, Serial: true}, func(r dev.Range, b []byte) error {
+	_, failed := dev.ReadRuns(ctx, wholeHoles(c.d), c.bits.runs(), dev.ReadOptions{Holes: true, Serial: true}, func(r dev.Range, b []byte) error {
 		return cmp.Or(t.piece(r, b), err)
 	})
 	return failed

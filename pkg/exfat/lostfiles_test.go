@@ -194,7 +194,7 @@ func TestRescueStays(t *testing.T) {
 	l := newLab(t, "4k")
 	l.forget("/A rather long name with ä.bin")
 	l.count()
-	before := hashOf(t, l.m)
+	before := voltest.HashOf(t, l.m)
 	tx := dev.Begin(l.m)
 	fsck(t, tx, func(f *vol.Finding) int {
 		if f.Slug == "lost-clusters" {
@@ -203,7 +203,7 @@ func TestRescueStays(t *testing.T) {
 		return voltest.Always(f)
 	})
 	commit(t, tx)
-	if hashOf(t, l.m) != before {
+	if voltest.HashOf(t, l.m) != before {
 		t.Error("something was changed")
 	}
 }

@@ -52,8 +52,7 @@ type scanner struct {
 }
 
 func (s *scanner) describe(r *region) {
-	s.out.Info = vol.Info{Type: "exfat", ID: serialText(r.boot().u32(offSerial)), Size: s.g.VolumeBytes(),
-		SectorSize: int(s.g.SectorSize), ClusterSize: int(s.g.ClusterSize), Clusters: uint64(s.g.Clusters)}
+	s.out.Info = newInfo(r.boot().u32(offSerial), s.g, "")
 }
 
 func (s *scanner) say(slug, format string, args ...any) {

@@ -8,6 +8,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // FuzzOpenPrealloc writes bytes over a small volume where its structures are,
@@ -22,7 +23,7 @@ func FuzzOpenPrealloc(f *testing.F) {
 	f.Add(uint16(40), byte(2), []byte{0x85, 0xFF}, int64(1), byte(7))
 	f.Add(uint16(60), byte(3), []byte{0xFF, 0xFF, 0xFF, 0xFF}, int64(900_000), byte(3))
 	f.Fuzz(func(t *testing.T, at uint16, spot byte, p []byte, length int64, how byte) {
-		m := copied(t, base)
+		m := voltest.Copied(t, base)
 		r := spots[int(spot)%len(spots)]
 		off := r.Off + int64(at)%r.Len
 		if int64(len(p)) > r.End()-off {

@@ -19,10 +19,7 @@ func planFormat(t vol.Target, o vol.FormatOptions) (*vol.Plan, error) {
 		return nil, err
 	}
 	p := &vol.Plan{
-		Info: vol.Info{
-			Type: "exfat", Label: decodeUnits(r.label), ID: serialText(r.serial), Size: l.VolumeBytes(),
-			SectorSize: int(l.SectorSize), ClusterSize: int(l.ClusterSize), Clusters: uint64(l.Clusters),
-		},
+		Info:         newInfo(r.serial, &l.Geometry, decodeUnits(r.label)),
 		FreeClusters: uint64(l.free()),
 		Regions:      formatRegions(l),
 		Warnings:     r.warnings(l),

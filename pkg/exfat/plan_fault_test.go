@@ -70,7 +70,7 @@ func planFault(at vol.Target, o vol.FormatOptions, p *vol.Plan) (*Geometry, erro
 }
 
 func infoFault(_ vol.Target, o vol.FormatOptions, p *vol.Plan, g *Geometry) error {
-	want := vol.Info{Type: "exfat", Label: o.Label, ID: serialText(planBoot(p).u32(offSerial)), Size: g.VolumeBytes(),
+	want := vol.Info{Type: "exfat", Label: o.Label, ID: vol.SerialText(planBoot(p).u32(offSerial)), Size: g.VolumeBytes(),
 		SectorSize: int(g.SectorSize), ClusterSize: int(g.ClusterSize), Clusters: uint64(g.Clusters)}
 	if !reflect.DeepEqual(p.Info, want) {
 		return fmt.Errorf("Info is %+v, the boot sector says %+v", p.Info, want)

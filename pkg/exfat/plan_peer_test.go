@@ -15,13 +15,6 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
-// sparseFile is a new file of size bytes without data. A file system that has
-// no files of that size skips the test.
-func sparseFile(t testing.TB, size int64) string {
-	t.Helper()
-	return voltest.SparseFile(t, size)
-}
-
 // peerCases are layouts of all kinds that other tools are to accept.
 func peerCases() (cs []peerCase) {
 	add := func(size int64, o vol.FormatOptions) { cs = append(cs, peerCase{vol.Target{Size: size}, o}) }
@@ -122,7 +115,7 @@ func TestPlanMkfs(t *testing.T) {
 		{gib, []string{"-c", "128K"}, vol.Info{SectorSize: 512, ClusterSize: 128 << 10, Clusters: 8176}},
 		{16 * mib, nil, vol.Info{SectorSize: 512, ClusterSize: 4096, Clusters: 3584}},
 	} {
-		image := sparseFile(t, c.size)
+		image := voltest.SparseFile(t, c.size)
 		peerRun(t, mkfs, append(c.args, image)...)
 		d, err := dev.OpenFile(image, dev.OpenOptions{})
 		if err != nil {

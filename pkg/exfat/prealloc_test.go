@@ -12,6 +12,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // kinds are small volumes with sectors and clusters of all sizes.
@@ -118,7 +119,7 @@ func TestPreallocateOnMkfs(t *testing.T) {
 		{"-c", "4096"}, {"-c", "512"}, {"-c", "128K", "-L", "LABEL"}, {"-b", "64K", "-c", "8K"}, {"-f"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			image := sparseFile(t, 40<<20)
+			image := voltest.SparseFile(t, 40<<20)
 			peer(t, "mkfs.exfat", append(args, image)...)
 			f, err := dev.OpenFile(image, dev.OpenOptions{Write: true})
 			must(t, err)
@@ -141,7 +142,7 @@ func TestPreallocateOnMkfs(t *testing.T) {
 // staged nor on the device nor in the allocator.
 func refused(t *testing.T, m *dev.Mem, r vol.PreallocRequest, want error) string {
 	t.Helper()
-	before := copied(t, m)
+	before := voltest.Copied(t, m)
 	tx, v := begun(t, m)
 	free := v.alloc.Free()
 	_, err := v.Preallocate(context.Background(), r)

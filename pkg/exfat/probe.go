@@ -87,7 +87,7 @@ func wholeBackup(d dev.Device, main *region) *region {
 
 // identity is what r, which has a geometry, says of the volume.
 func identity(d dev.Device, r *region) vol.Identity {
-	id := vol.Identity{Type: "exfat", Size: r.g.VolumeBytes(), ID: serialText(r.boot().u32(offSerial))}
+	id := vol.Identity{Type: "exfat", Size: r.g.VolumeBytes(), ID: vol.SerialText(r.boot().u32(offSerial))}
 	id.Label = rootLabel(d, r.g, firstEntries)
 	return id
 }

@@ -40,7 +40,7 @@ func (p *filling) Fits(e *vol.Entry) error {
 
 // MakeFolder is vol.PutFolders.
 func (p *filling) MakeFolder(dir *folder, name string, e *vol.Entry) (*folder, int, error) {
-	f, err := p.makeFolder(dir, name)
+	f, err := p.NewFolder(dir, name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -51,15 +51,12 @@ func (p *filling) MakeFolder(dir *folder, name string, e *vol.Entry) (*folder, i
 
 // MakeFile is vol.PutFolders.
 func (p *filling) MakeFile(dir *folder, name string, i int) (int, error) {
-	slot, err := p.create(dir, name, attrArchive)
+	slot, err := p.NewFile(dir, name)
 	if err == nil {
 		p.take(dir, slot, i, vol.JoinPath(dir.path, name))
 	}
 	return slot, err
 }
-
-// IsDir is vol.PutFolders.
-func (*filling) IsDir(dir *folder, slot int) bool { return setAt(dir.slots, slot).isDir() }
 
 // Replace is vol.PutFolders. The old clusters of the file become free, and are
 // not used again by this change. Benign entries behind its name stay, [exFAT]

@@ -14,6 +14,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/dev/devtest/needs"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // TestPut: what is put is read back by another implementation, in one run each
@@ -114,7 +115,7 @@ func TestPutOften(t *testing.T) {
 // trace.
 func unput(t testing.TB, m *dev.Mem, r *vol.PutRequest, say string) {
 	t.Helper()
-	before := copied(t, m)
+	before := voltest.Copied(t, m)
 	tx, v := begun(t, m)
 	free := v.alloc.Free()
 	_, err := v.Put(context.Background(), r)

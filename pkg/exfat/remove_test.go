@@ -11,6 +11,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // TestRemove: what is removed gives all back that it had, chains too, and the
@@ -72,7 +73,7 @@ func files(l load) (n int) {
 // unremoved refuses to take path away, with the words say, and leaves no trace.
 func unremoved(t *testing.T, m *dev.Mem, recursive bool, path string, want error, say string) {
 	t.Helper()
-	before := copied(t, m)
+	before := voltest.Copied(t, m)
 	tx, v := begun(t, m)
 	_, err := v.Remove(context.Background(), vol.RemoveRequest{Paths: []string{"A/first", path}, Recursive: recursive})
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), say) {

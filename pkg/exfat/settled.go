@@ -14,20 +14,10 @@ const maxDirSlot = maxDirBytes / entryLen
 // until it is known, nothing of what they say is mended, and neither what is in
 // directories that only they lead to.
 func (w *walk) unsettled() error {
-	var stops []uint32
-	for i := range w.shared {
-		x, err := w.c.weighEntries(w.shared[i].stop)
-		if err != nil {
-			return err
-		}
-		if x.sets == 0 {
-			stops = append(stops, w.shared[i].stop)
-		}
+	stops, err := w.stopsUnlike()
+	if err != nil || len(stops) == 0 {
+		return err
 	}
-	if len(stops) == 0 {
-		return nil
-	}
-	slices.Sort(stops)
 	per := w.c.g.ClusterSize / entryLen
 	w.settled = make([]int32, len(w.dirs))
 	for i := range w.dirs {
@@ -48,6 +38,27 @@ func (w *walk) unsettled() error {
 		}
 	}
 	return nil
+}
+
+// stopsUnlike are the clusters in which a stream ran into another and that hold no
+// entry sets, in order. Thousands of streams may have run into the same one.
+func (w *walk) stopsUnlike() ([]uint32, error) {
+	all := make([]uint32, len(w.shared))
+	for i := range w.shared {
+		all[i] = w.shared[i].stop
+	}
+	slices.Sort(all)
+	var stops []uint32
+	for _, cl := range slices.Compact(all) {
+		x, err := w.c.weighEntries(cl)
+		if err != nil {
+			return nil, err
+		}
+		if x.sets == 0 {
+			stops = append(stops, cl)
+		}
+	}
+	return stops, nil
 }
 
 // pending finds the sets with a wrong checksum of which a stream does not fit.

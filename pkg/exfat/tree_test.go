@@ -16,6 +16,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // treeOf opens a volume for reading.
@@ -330,7 +331,7 @@ func FuzzTree(f *testing.F) {
 	f.Add(uint16(20), byte(4), []byte{0xC0}, uint16(52), byte(5), []byte{0xFF, 0xFF})
 	f.Add(uint16(110), byte(0), []byte{2}, uint16(84), byte(3), []byte{0, 0, 0, 0, 0, 0, 0, 0x80})
 	f.Fuzz(func(t *testing.T, at uint16, spot byte, p []byte, at2 uint16, spot2 byte, p2 []byte) {
-		m := copied(t, base)
+		m := voltest.Copied(t, base)
 		for _, c := range []struct {
 			at   uint16
 			spot byte

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 func TestZeroRanges(t *testing.T) {
@@ -73,7 +74,7 @@ func TestZeroStaged(t *testing.T) {
 	m := formatted(t, 64<<20, 4096)
 	f := preallocated(t, m, allValid(one("F", 20<<20))).Files[0]
 	fill(t, m, f, 0x11)
-	before := copied(t, m)
+	before := voltest.Copied(t, m)
 	tx, v := begun(t, m)
 	_, err := v.ZeroRanges(context.Background(), vol.ZeroRequest{Files: []vol.ZeroFile{{Path: "F", Offset: 4097, Length: -1}}})
 	must(t, err)

@@ -1,8 +1,6 @@
 package fat
 
 import (
-	"fmt"
-
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -55,27 +53,13 @@ func (c *checker) Info() vol.Info {
 	if c.g == nil {
 		return vol.Info{}
 	}
-	i := vol.Info{
-		Type: c.g.Type.String(), Size: c.g.VolumeBytes(),
-		SectorSize: int(c.g.SectorSize), ClusterSize: int(c.g.ClusterSize()), Clusters: uint64(c.g.Clusters),
-	}
-	if c.boot.hasExt() {
-		i.ID = formatID(c.boot.serial())
-	}
-	if c.label != nil {
-		i.Label = labelText(c.label)
-	} else if l := labelText(c.boot.label()); c.boot.hasExt() && l != noName {
-		i.Label = l
-	}
-	return i
+	return newInfo(c.boot, c.g, c.label)
 }
 
 // Stats is what was counted so far.
 func (c *checker) Stats() vol.Stats { return c.stats }
 
 const noName = "NO NAME"
-
-func formatID(v uint32) string { return fmt.Sprintf("%04X-%04X", v>>16, v&0xFFFF) }
 
 func (c *checker) patch(off, n int64, change func(b []byte)) error {
 	return vol.Patch(c.d, off, n, change)

@@ -350,7 +350,7 @@ func (c *checker) notBackup(b bootSector) string {
 	if fsInfo(b).signed() {
 		return "that is the FSInfo sector"
 	}
-	if c.g.BackupSector == usualBackup || b.signed() && b.jumpOK() {
+	if c.g.BackupSector == usualBackup || b.looksBoot() {
 		return ""
 	}
 	if _, g := findBackup(c.d); g != nil {
@@ -387,11 +387,24 @@ func (c *checker) copyBoot(off int64) error {
 // none where the reserved sectors end before.
 func (c *checker) placeBackup() error {
 	sector := int64(usualBackup)
-	if c.g.Reserved <= usualBackup || c.g.FSInfoSector == usualBackup {
+	if free, err := c.freeForBackup(); err != nil {
+		return err
+	} else if !free {
 		sector = 0
 	}
 	if err := c.setField(offBkBootSec, 2, uint32(sector)); err != nil || sector == 0 {
 		return err
 	}
 	return c.copyBoot(sector * c.g.SectorSize)
+}
+
+// freeForBackup reports whether the usual place of the backup is there, and not that
+// of FSInfo. What the boot sector says of that may be what is wrong.
+func (c *checker) freeForBackup() (bool, error) {
+	if c.g.Reserved <= usualBackup || c.g.FSInfoSector != usualBackup {
+		return c.g.Reserved > usualBackup, nil
+	}
+	there := make(bootSector, bootSectorLen)
+	_, err := c.d.ReadAt(there, usualBackup*c.g.SectorSize)
+	return there.looksBoot(), err
 }

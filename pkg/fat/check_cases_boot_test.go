@@ -1,6 +1,10 @@
 package fat
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
+)
 
 // Reasons why fsck.fat does not judge a repaired volume as we do.
 const (
@@ -236,7 +240,7 @@ func (l *lab) cut(c uint32) { l.resize(l.offset(c) + l.cluster) }
 
 // resize makes the device shorter or longer.
 func (l *lab) resize(size int64) {
-	m := resized(l.t, l.m, size)
+	m := voltest.Resized(l.t, l.m, size)
 	l.m, l.d = m, m
 }
 

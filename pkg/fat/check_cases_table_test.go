@@ -46,6 +46,30 @@ func infoDamages() []damage {
 			l.boot16(48, uint16(l.data/l.sector+3))
 			return spot{off: 48}
 		}},
+		{slug: "fsinfo-location", name: "the third boot sector", kinds: "32 4k", hit: func(l *lab) spot {
+			l.put(2*l.sector, noise(5, 500)...)
+			l.boot16(48, 2)
+			return spot{off: 48}
+		}, then: func(l *lab, now *reader) {
+			if string(l.read(2*l.sector, 500)) != string(noise(5, 500)) || l.get16(48) != 1 {
+				l.t.Error("what boots is gone")
+			}
+		}},
+		{slug: "fsinfo-location", name: "the backup, of which the place is lost", kinds: "32", hit: func(l *lab) spot {
+			l.put32(l.sector, 0)
+			l.put16(50, 9)
+			l.boot16(48, 6)
+			return spot{off: 48}
+		}, also: []string{"backup-boot-location"}, then: func(l *lab, now *reader) {
+			if l.get16(48) != 1 || l.get16(50) != 6 || l.get(6*l.sector) != l.get(0) {
+				l.t.Error("FSInfo, or the backup, is not in its place")
+			}
+		}},
+		{slug: "fsinfo-bad-signature", name: "in a place of its own", kinds: "32", hit: func(l *lab) spot {
+			l.put32(l.sector, 0)
+			l.boot16(48, 3)
+			return spot{off: 3 * l.sector}
+		}},
 		{slug: "fsinfo-bad-signature", kinds: "32 4k", hit: func(l *lab) spot {
 			l.put32(l.sector, 0)
 			return spot{off: l.sector}

@@ -89,10 +89,10 @@ func fsck(t testing.TB, d dev.Device, decide vol.Decider) *vol.Result {
 func TestDamage(t *testing.T) {
 	eachDamage(t, func(t *testing.T, d *damage, l *lab) {
 		want := d.hit(l)
-		before := hashOf(t, l.m)
+		before := voltest.HashOf(t, l.m)
 		l.m.SetReadOnly(true)
 		res := fsck(t, l.m, nil)
-		if hashOf(t, l.m) != before {
+		if voltest.HashOf(t, l.m) != before {
 			t.Fatal("the check changed the image")
 		}
 		found := false
@@ -158,7 +158,7 @@ func TestRepair(t *testing.T) {
 // peerSilent runs fsck.fat -n, which may count files but not complain.
 func peerSilent(t testing.TB, d dev.Device) {
 	t.Helper()
-	cmd := exec.Command(voltest.Peer(t, "fsck.fat"), "-n", saved(t, d))
+	cmd := exec.Command(voltest.Peer(t, "fsck.fat"), "-n", voltest.Saved(t, d))
 	out, err := cmd.CombinedOutput()
 	for i, s := range splitLines(string(out)) {
 		if i > 0 && !isTotals(s) {

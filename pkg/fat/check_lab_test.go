@@ -11,6 +11,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // lab is a small volume with a known tree, to be damaged. All but the boot
@@ -82,7 +83,7 @@ func (l *lab) clone(t testing.TB) *lab {
 	t.Helper()
 	c, r := *l, *l.reader
 	c.t, c.reader = t, &r
-	c.m = resized(t, l.m, l.m.Size())
+	c.m = voltest.Resized(t, l.m, l.m.Size())
 	c.d = c.m
 	c.known = maps.Clone(l.known)
 	return &c
@@ -368,23 +369,6 @@ func (l *lab) insert(path string, i int, b []byte) {
 		l.put(off, b...)
 		b = old
 	}
-}
-
-// resized is what d holds on a device of another size.
-func resized(t testing.TB, d dev.Device, size int64) *dev.Mem {
-	t.Helper()
-	m := dev.NewMem(size)
-	for r := d.NextData(0); !r.Empty() && r.Off < size; r = d.NextData(r.End()) {
-		r = r.Intersect(dev.Range{Len: size})
-		b := make([]byte, r.Len)
-		if _, err := d.ReadAt(b, r.Off); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.WriteAt(b, r.Off); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return m
 }
 
 // The tree as it is planted has nothing wrong, for us and for fsck.fat, and

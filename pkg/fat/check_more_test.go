@@ -62,7 +62,7 @@ func TestRescueRootFull(t *testing.T) {
 		}
 		l.link([]uint32{l.spare(0)})
 		l.count()
-		before := hashOf(t, l.m)
+		before := voltest.HashOf(t, l.m)
 		tx := dev.Begin(l.m)
 		res := fsck(t, tx, func(f *vol.Finding) int {
 			if f.Slug != "lost-chains" {
@@ -77,7 +77,7 @@ func TestRescueRootFull(t *testing.T) {
 		if got := found(res); got != want {
 			t.Errorf("FAT%s: %s", kind, got)
 		}
-		if kind == "16" && (tx.Dirty() || hashOf(t, tx) != before) {
+		if kind == "16" && (tx.Dirty() || voltest.HashOf(t, tx) != before) {
 			t.Error("a repair that was not possible changed something")
 		}
 	}

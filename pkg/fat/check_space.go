@@ -95,11 +95,11 @@ func (c *checker) checkFSInfo(r *vol.Report) error {
 	g := c.g
 	field := vol.At(offFSInfo, 2)
 	if g.FSInfoSector == 0 || g.FSInfoSector == 0xFFFF {
-		r.Found(c.cat.Found("fsinfo-none", field, vol.GotWant(g.FSInfoSector, 1)), vol.Always(c.placeFSInfo))
+		r.Found(c.cat.Found("fsinfo-none", field, vol.GotWant(g.FSInfoSector, usualFSInfo)), vol.Always(c.placeFSInfo))
 		return nil
 	}
 	if g.FSInfoSector >= g.Reserved || g.FSInfoSector == g.BackupSector {
-		r.Found(c.cat.Found("fsinfo-location", field, vol.GotWant(g.FSInfoSector, 1), vol.Detail("%d reserved sectors, backup in %d", g.Reserved, g.BackupSector)), vol.Always(c.placeFSInfo))
+		r.Found(c.cat.Found("fsinfo-location", field, vol.GotWant(g.FSInfoSector, usualFSInfo), vol.Detail("%d reserved sectors, backup in %d", g.Reserved, g.BackupSector)), vol.Always(c.placeFSInfo))
 		return nil
 	}
 	off := g.FSInfoSector * g.SectorSize
@@ -107,12 +107,36 @@ func (c *checker) checkFSInfo(r *vol.Report) error {
 	if _, err := c.d.ReadAt(info, off); err != nil {
 		return err
 	}
+	if why, err := c.notFSInfo(info); err != nil {
+		return err
+	} else if why != "" {
+		r.Found(c.cat.Found("fsinfo-location", field, vol.GotWant(g.FSInfoSector, usualFSInfo), vol.Detail("%s", why)), vol.Always(c.placeFSInfo))
+		return nil
+	}
 	if !info.signed() {
 		r.Found(c.cat.Found("fsinfo-bad-signature", vol.At(off, bootSectorLen)), vol.Always(func() error { return c.writeFSInfo(off) }))
 		return nil
 	}
 	c.checkCounts(r, info, off)
 	return c.checkBackupInfo(r, info)
+}
+
+// notFSInfo says what is in the place of FSInfo instead of it, which a new one must
+// not overwrite: a copy of the boot sector, or, where FSInfo is in its usual place,
+// anything. "" where it is one, or may be made one.
+func (c *checker) notFSInfo(there fsInfo) (string, error) {
+	g := c.g
+	switch {
+	case there.signed() || g.FSInfoSector == usualFSInfo:
+		return "", nil
+	case bootSector(there).looksBoot():
+		return "that is a boot sector", nil
+	}
+	usual, err := c.readSome(dev.Range{Off: usualFSInfo * g.SectorSize, Len: bootSectorLen}, bootSectorLen)
+	if err != nil || g.BackupSector == usualFSInfo || !fsInfo(usual).signed() {
+		return "", err
+	}
+	return "there is none, but one in its usual place", nil
 }
 
 func (c *checker) checkCounts(r *vol.Report, info fsInfo, off int64) {
@@ -179,11 +203,11 @@ func (c *checker) writeFSInfo(off int64) error {
 // placeFSInfo points the boot sector to reserved sector 1, [FAT] "usually 1",
 // and writes FSInfo there.
 func (c *checker) placeFSInfo() error {
-	if c.g.Reserved < 2 || c.g.BackupSector == 1 {
+	if c.g.Reserved <= usualFSInfo || c.g.BackupSector == usualFSInfo {
 		return vol.ErrNotNow
 	}
-	if err := c.setField(offFSInfo, 2, 1); err != nil {
+	if err := c.setField(offFSInfo, 2, usualFSInfo); err != nil {
 		return err
 	}
-	return c.writeFSInfo(c.g.SectorSize)
+	return c.writeFSInfo(usualFSInfo * c.g.SectorSize)
 }

@@ -51,7 +51,7 @@ func (n *pageNames) put(t *testing.T) string {
 	}
 	putFiles(t, m, r, vol.ReadOptions{Codepage: n.page})
 	n.judged(t, m)
-	return saved(t, m)
+	return voltest.Saved(t, m)
 }
 
 // judged holds a volume against our check, and reads its names.

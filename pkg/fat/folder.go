@@ -1,7 +1,7 @@
 package fat
 
 import (
-	"fmt"
+	"iter"
 	"slices"
 	"unicode/utf16"
 
@@ -272,59 +272,8 @@ func (f file) changed() { f.dir.slots.Mark(f.slot, 1) }
 
 // resolve finds the file at path; with create what is missing is made.
 func (ds *folders) resolve(path string, create bool) (file, error) {
-	parts, err := vol.SplitPath(path)
-	if err != nil {
-		return file{}, err
-	}
-	dir := ds.root
-	for _, p := range parts[:len(parts)-1] {
-		if dir, err = ds.enter(dir, p, path, create); err != nil {
-			return file{}, err
-		}
-	}
-	name := parts[len(parts)-1]
-	slot, ok := dir.lookup(name)
-	switch {
-	case !ok && !create:
-		return file{}, ds.noSuch(path, dir, name)
-	case !ok:
-		slot, err = ds.create(dir, name, attrArchive)
-	case dir.at(slot).isDir():
-		err = fmt.Errorf("%w: %s is a directory", vol.ErrRequest, path)
-	}
+	dir, slot, _, err := vol.FindFile(ds, path, create)
 	return file{dir: dir, slot: slot, path: path}, err
-}
-
-// noSuch is the error that dir has nothing called name, on the way to path.
-func (ds *folders) noSuch(path string, dir *folder, name string) error {
-	return vol.NoSuch(path, dir.path, name, func(yield func(string) bool) {
-		eachEntry(dir.used(), func(n namedEntry) bool { return n.e.isVolume() || yield(n.name(ds.cp)) })
-	})
-}
-
-// enter goes from dir into its directory name; path is for messages.
-func (ds *folders) enter(dir *folder, name, path string, create bool) (*folder, error) {
-	slot, ok := dir.lookup(name)
-	if !ok && !create {
-		return nil, ds.noSuch(path, dir, name)
-	}
-	if !ok {
-		return ds.makeFolder(dir, name)
-	}
-	e := dir.at(slot)
-	if !e.isDir() {
-		return nil, fmt.Errorf("%w: %s: %q in %s is not a directory", vol.ErrRequest, path, name, dir.path)
-	}
-	if kid := dir.kids[slot]; kid != nil {
-		return kid, nil
-	}
-	kid := &folder{path: vol.JoinPath(dir.path, name), parent: dir, slot: slot}
-	if err := ds.load(kid, e.start(ds.g.Type)); err != nil {
-		return nil, err
-	}
-	dir.kids[slot] = kid
-	ds.all = append(ds.all, kid)
-	return kid, nil
 }
 
 // lookup finds a name, in whatever case, among the long and the short ones.
@@ -333,16 +282,45 @@ func (f *folder) lookup(name string) (slot int, ok bool) {
 	return int(ref / 2), ok
 }
 
-// Root is vol.Folders.
+// Root is vol.FolderTree.
 func (ds *folders) Root() *folder { return ds.root }
 
-// Path is vol.Folders.
+// Path is vol.FolderTree.
 func (*folders) Path(dir *folder) string { return dir.path }
 
-// Lookup is vol.Folders.
+// Lookup is vol.FolderTree.
 func (*folders) Lookup(dir *folder, name string) (slot int, ok bool) { return dir.lookup(name) }
+
+// IsDir is vol.FolderTree.
+func (*folders) IsDir(dir *folder, slot int) bool { return dir.at(slot).isDir() }
+
+// Names is vol.FolderTree.
+func (ds *folders) Names(dir *folder) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		eachEntry(dir.used(), func(n namedEntry) bool { return n.e.isVolume() || yield(n.name(ds.cp)) })
+	}
+}
+
+// NewFile is vol.FolderTree.
+func (ds *folders) NewFile(dir *folder, name string) (slot int, err error) {
+	return ds.create(dir, name, attrArchive)
+}
+
+// Kid is vol.FolderTree.
+func (ds *folders) Kid(dir *folder, slot int, at string) (*folder, error) {
+	if kid := dir.kids[slot]; kid != nil {
+		return kid, nil
+	}
+	kid := &folder{path: at, parent: dir, slot: slot}
+	if err := ds.load(kid, dir.at(slot).start(ds.g.Type)); err != nil {
+		return nil, err
+	}
+	dir.kids[slot] = kid
+	ds.all = append(ds.all, kid)
+	return kid, nil
+}
 
 // Enter is vol.Folders.
 func (ds *folders) Enter(dir *folder, name, at string, create bool) (*folder, error) {
-	return ds.enter(dir, name, at, create)
+	return vol.EnterFolder(ds, dir, name, at, create)
 }

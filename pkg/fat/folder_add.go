@@ -88,8 +88,8 @@ func (ds *folders) create(f *folder, name string, attr byte) (slot int, err erro
 	return slot, nil
 }
 
-// makeFolder adds a directory. Where it lies is settled later, by place.
-func (ds *folders) makeFolder(parent *folder, name string) (*folder, error) {
+// NewFolder is vol.FolderTree: it adds a directory. Where it lies is settled later, by place.
+func (ds *folders) NewFolder(parent *folder, name string) (*folder, error) {
 	slot, err := ds.create(parent, name, attrDirectory)
 	if err != nil {
 		return nil, err

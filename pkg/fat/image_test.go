@@ -1,14 +1,10 @@
 package fat
 
 import (
-	"bytes"
 	"context"
-	"hash/maphash"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -78,53 +74,6 @@ func one(path string, size int64) vol.PreallocRequest {
 	return vol.PreallocRequest{Create: true, FillZero: true, Files: []vol.PreallocFile{{Path: path, Length: size}}}
 }
 
-// hashOf is what d holds, as a number that is good within one process.
-func hashOf(t testing.TB, d dev.Device) uint64 {
-	t.Helper()
-	sum := uint64(0)
-	b := make([]byte, 1<<20)
-	for off := int64(0); off < d.Size(); off += int64(len(b)) {
-		p := b[:min(int64(len(b)), d.Size()-off)]
-		if isHole(d, off, int64(len(p))) {
-			continue
-		}
-		if _, err := d.ReadAt(p, off); err != nil {
-			t.Fatal(err)
-		}
-		if len(bytes.TrimLeft(p, "\x00")) > 0 {
-			sum = sum*31 + maphash.Bytes(hashSeed(), p) + uint64(off)
-		}
-	}
-	return sum
-}
-
-// hashSeed is one for all calls.
-var hashSeed = sync.OnceValue(maphash.MakeSeed)
-
-// saved writes d to a sparse file.
-func saved(t testing.TB, d dev.Device) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "image")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := f.Truncate(d.Size()); err != nil {
-		t.Fatal(err)
-	}
-	for r := d.NextData(0); !r.Empty(); r = d.NextData(r.End()) {
-		b := make([]byte, r.Len)
-		if _, err := d.ReadAt(b, r.Off); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteAt(b, r.Off); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return path
-}
-
 // peer runs another implementation and returns what it prints.
 func peer(t testing.TB, name string, args ...string) string {
 	t.Helper()
@@ -154,7 +103,7 @@ func sound(t testing.TB, d dev.Device) {
 // fsckSilent runs fsck.fat -n, which must have nothing to say.
 func fsckSilent(t testing.TB, d dev.Device) {
 	t.Helper()
-	out := peer(t, "fsck.fat", "-n", saved(t, d))
+	out := peer(t, "fsck.fat", "-n", voltest.Saved(t, d))
 	for i, line := range splitLines(out) {
 		if i == 0 || isTotals(line) {
 			continue

@@ -36,7 +36,7 @@ func newInfo(b bootSector, g *Geometry, label []byte) vol.Info {
 		SectorSize: int(g.SectorSize), ClusterSize: int(g.ClusterSize()), Clusters: uint64(g.Clusters),
 	}
 	if b.hasExt() {
-		info.ID = formatID(b.serial())
+		info.ID = vol.SerialText(b.serial())
 	}
 	return info
 }
@@ -125,7 +125,7 @@ func bootFields(b bootSector, g *Geometry) []vol.Field {
 	add("BS_DrvNum", b.off(offDrvNum16, offDrvNum32), hex(b[b.off(offDrvNum16, offDrvNum32)]))
 	add("BS_Reserved1", b.off(offFlags16, offFlags32), hex(b.state()))
 	add("BS_BootSig", b.off(offBootSig16, offBootSig32), hex(b[b.off(offBootSig16, offBootSig32)]))
-	add("BS_VolID", b.off(offVolID16, offVolID32), formatID(b.serial()))
+	add("BS_VolID", b.off(offVolID16, offVolID32), vol.SerialText(b.serial()))
 	add("BS_VolLab", b.off(offVolLab16, offVolLab32), labelText(b.label()))
 	add("BS_FilSysType", b.off(offFilSysTy16, offFilSysTy32), text(b.fsType()))
 	add("Signature_word", offSignature, hex(b.u16(offSignature)))

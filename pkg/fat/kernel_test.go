@@ -253,7 +253,7 @@ func ours(t *testing.T, name, typ string, size, cluster, sector, big int64) *ker
 	im.put(t, m)
 	// A file of several extents: others are in its way when it grows.
 	im.prepare(t, m, newFiles(map[string]int64{"Append to me.bin": 60_000}, "Append to me.bin"))
-	im.path = saved(t, m)
+	im.path = voltest.Saved(t, m)
 	return im
 }
 
@@ -261,7 +261,7 @@ func ours(t *testing.T, name, typ string, size, cluster, sector, big int64) *ker
 // arguments IMAGE stands for its path.
 func theirs(t *testing.T, name string, size int64, tool string, args ...string) *kernelImage {
 	t.Helper()
-	im := &kernelImage{name: name, path: saved(t, dev.NewMem(size)), want: map[string]kernelFile{}}
+	im := &kernelImage{name: name, path: voltest.Saved(t, dev.NewMem(size)), want: map[string]kernelFile{}}
 	for i, a := range args {
 		args[i] = strings.ReplaceAll(a, "IMAGE", im.path)
 	}

@@ -7,11 +7,11 @@ import (
 )
 
 // labelText is a label of 11 bytes as text: code page 437, blanks at the end
-// trimmed.
+// trimmed, and 0x05 at its start for what it stands for, see entryByte.
 func labelText(b []byte) string {
 	s := make([]rune, 0, 11)
-	for _, c := range bytes.TrimRight(b, " \x00") {
-		s = append(s, charmap.CodePage437.DecodeByte(c))
+	for i, c := range bytes.TrimRight(b, " \x00") {
+		s = append(s, charmap.CodePage437.DecodeByte(entryByte(c, i)))
 	}
 	return string(s)
 }

@@ -87,6 +87,9 @@ func (b bootSector) signed() bool { return b[offSignature] == 0x55 && b[offSigna
 // jumpOK: [FAT] BS_jmpBoot is EB xx 90 or E9 xx xx.
 func (b bootSector) jumpOK() bool { return b[0] == 0xEB && b[2] == 0x90 || b[0] == 0xE9 }
 
+// looksBoot: it begins and ends as boot sectors do.
+func (b bootSector) looksBoot() bool { return b.signed() && b.jumpOK() }
+
 // isFAT32: [FAT] a zero BPB_FATSz16 says that the FAT32 fields follow. Linux
 // and mtools read it the same way; the cluster count is checked besides.
 func (b bootSector) isFAT32() bool { return b.u16(offFATSz16) == 0 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
-	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // loadStats is what loading the allocation map took.
@@ -82,7 +81,7 @@ func (l *mapLoader) load(ctx context.Context, window int64) (loadStats, error) {
 	if l.g.Type != FAT32 { // it is small
 		workers = 1
 	}
-	rs, err := dev.ReadRunsWide(ctx, wholeHoles{l.d}, []dev.Range{run}, dev.ReadOptions{Window: window, Holes: true}, workers, l.worker)
+	rs, err := dev.ReadRunsWide(ctx, wholeHoles(l.d), []dev.Range{run}, dev.ReadOptions{Window: window, Holes: true}, workers, l.worker)
 	return loadStats{bytes: rs.Bytes, reads: rs.Reads, window: rs.Readahead, bad: l.bad.Load()}, err
 }
 
@@ -150,19 +149,9 @@ func (l *mapLoader) same(r dev.Range, b, buf []byte) (bool, error) {
 	return true, nil
 }
 
-// wholeHoles is a device whose holes begin and end at sectors, so that none
-// begins within an entry. Those of a volume at an odd offset in its file might.
-type wholeHoles struct{ dev.Device }
-
-func (w wholeHoles) NextData(off int64) dev.Range {
-	r := w.Device.NextData(off)
-	if r.Empty() {
-		return r
-	}
-	const sector = 512
-	start := max(off, r.Off/sector*sector)
-	return dev.Range{Off: start, Len: min(vol.RoundUp(r.End(), sector), w.Size()) - start}
-}
+// wholeHoles is d with holes that begin and end at sectors, so that none begins
+// within an entry. Those of a volume at an odd offset in its file might.
+func wholeHoles(d dev.Device) dev.Device { return dev.WholeUnits{Device: d, Unit: minSector} }
 
 // Two entries of a FAT32 in a word.
 const (
@@ -294,7 +283,7 @@ func fatsDiffer(ctx context.Context, d dev.Device, g *Geometry, fat int) (int64,
 		}
 		shift := g.FatOff(fat) - g.FatOff(k)
 		run := dev.Range{Off: g.FatOff(k) + from, Len: n}
-		_, err := dev.ReadRuns(ctx, wholeHoles{d}, []dev.Range{run}, dev.ReadOptions{Holes: true}, func(r dev.Range, b []byte) (err error) {
+		_, err := dev.ReadRuns(ctx, wholeHoles(d), []dev.Range{run}, dev.ReadOptions{Holes: true}, func(r dev.Range, b []byte) (err error) {
 			if at >= 0 {
 				return nil
 			}
@@ -342,7 +331,7 @@ func entriesDiffer(t Type, a, b []byte) int {
 // where it is, or -1.
 func dataIn(d dev.Device, r dev.Range, t Type) (int64, error) {
 	var b, zeros []byte
-	d = wholeHoles{d}
+	d = wholeHoles(d)
 	for !r.Empty() {
 		data := d.NextData(r.Off).Intersect(r)
 		if data.Empty() {

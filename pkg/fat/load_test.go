@@ -10,6 +10,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // The map must say of each cluster what its entry says, whatever the window,
@@ -27,7 +28,7 @@ func TestLoadMap(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			copyAll(t, at, m)
+			voltest.Copy(t, at, m)
 			_, g, err := readBoot(at)
 			if err != nil {
 				t.Fatal(err)
@@ -56,19 +57,6 @@ func TestLoadMap(t *testing.T) {
 			if at, err := fatsDiffer(context.Background(), at, g, 0); at != -1 || err != nil {
 				t.Errorf("%s: FATs differ at %d, %v", tt.typ, at, err)
 			}
-		}
-	}
-}
-
-func copyAll(t testing.TB, to, from dev.Device) {
-	t.Helper()
-	for r := from.NextData(0); !r.Empty(); r = from.NextData(r.End()) {
-		b := make([]byte, r.Len)
-		if _, err := from.ReadAt(b, r.Off); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := to.WriteAt(b, r.Off); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func planFormat(t vol.Target, o vol.FormatOptions) (*vol.Plan, error) {
 	}
 	p := &vol.Plan{
 		Info: vol.Info{
-			Type: g.Type.String(), Label: r.labelText(), ID: formatID(r.serial), Size: g.VolumeBytes(),
+			Type: g.Type.String(), Label: r.labelText(), ID: vol.SerialText(r.serial), Size: g.VolumeBytes(),
 			SectorSize: int(g.SectorSize), ClusterSize: int(g.ClusterSize()), Clusters: uint64(g.Clusters),
 		},
 		FreeClusters: uint64(freeClusters(g)),

@@ -6,12 +6,15 @@ import "github.com/fatkit/fatkit/pkg/vol"
 // that has lost sector 0 cannot read the field and looks there.
 const usualBackup = 6
 
+// [FAT] BPB_FSInfo: "usually 1".
+const usualFSInfo = 1
+
 // placeReserved says where FSInfo and the backup boot sector of a FAT32 volume
 // go, which has at least 2 reserved sectors. [FAT] FSInfo is in sector 1, the
 // backup in sector 6 with its FSInfo behind. Where fewer than 7 are reserved
 // the backup goes as far back as its FSInfo lets it; with 2 there is none.
 func placeReserved(g *Geometry) {
-	g.FSInfoSector = 1
+	g.FSInfoSector = usualFSInfo
 	switch {
 	case g.Reserved > usualBackup:
 		g.BackupSector = usualBackup

@@ -228,7 +228,7 @@ func TestPlanSerial(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || p.ID != c.want || formatID(planBoot(t, p).serial()) != c.want {
+		if err != nil || p.ID != c.want || vol.SerialText(planBoot(t, p).serial()) != c.want {
 			t.Errorf("id %q: %v, %v", c.in, p, err)
 		}
 	}

@@ -67,10 +67,4 @@ func labelEntryName(label []byte) []byte {
 }
 
 // labelText is the label as a user sees it, "" for none.
-func (r *formatRequest) labelText() string {
-	var s []rune
-	for i, c := range r.label[:trimSpaces(r.label)] {
-		s = append(s, charmap.CodePage437.DecodeByte(entryByte(c, i)))
-	}
-	return string(s)
-}
+func (r *formatRequest) labelText() string { return labelText(r.label) }

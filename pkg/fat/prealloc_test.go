@@ -10,6 +10,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // kinds are small volumes of all types.
@@ -95,7 +96,7 @@ func TestPreallocatePeers(t *testing.T) {
 			preallocated(t, m, newFiles(map[string]int64{"D/sub dir/Long Grüße name.bin": 100_000, "D/X.Y": 5},
 				"D/sub dir/Long Grüße name.bin", "D/X.Y"))
 			fsckSilent(t, m)
-			image := saved(t, m)
+			image := voltest.Saved(t, m)
 			if out := peer(t, "mdir", "-b", "-/", "-i", image, "::"); !strings.Contains(out, "::/D/sub dir/Long Grüße name.bin\n") || !strings.Contains(out, "::/D/X.Y\n") {
 				t.Errorf("mdir lists\n%s", out)
 			}
@@ -119,7 +120,7 @@ func TestPreallocateOnMkfs(t *testing.T) {
 			if args[1] == "12" {
 				size = 1 << 20
 			}
-			image := saved(t, dev.NewMem(size))
+			image := voltest.Saved(t, dev.NewMem(size))
 			peer(t, "mkfs.fat", append(args, image)...)
 			peer(t, "mmd", "-i", image, "::/Some Directory")
 			f, err := dev.OpenFile(image, dev.OpenOptions{Write: true})
@@ -141,18 +142,18 @@ func TestPreallocateOnMkfs(t *testing.T) {
 // staged nor on the device nor in the allocator.
 func refused(t *testing.T, m *dev.Mem, r vol.PreallocRequest, want error) string {
 	t.Helper()
-	before := hashOf(t, m)
+	before := voltest.HashOf(t, m)
 	tx, v := begun(t, m)
 	free := v.alloc.Free()
 	_, err := v.Preallocate(context.Background(), r)
 	if !errors.Is(err, want) {
 		t.Fatalf("error %v, want %v", err, want)
 	}
-	if tx.Dirty() || v.alloc.Free() != free || hashOf(t, tx) != before {
+	if tx.Dirty() || v.alloc.Free() != free || voltest.HashOf(t, tx) != before {
 		t.Errorf("after %v: dirty %v, free %d of %d", err, tx.Dirty(), v.alloc.Free(), free)
 	}
 	tx.Rollback()
-	if hashOf(t, m) != before {
+	if voltest.HashOf(t, m) != before {
 		t.Errorf("after %v the image is another", err)
 	}
 	return err.Error()

@@ -70,7 +70,7 @@ func probeBroken(d dev.Device, b bootSector, f *fault) vol.Identity {
 func identity(d dev.Device, b bootSector, g *Geometry) vol.Identity {
 	id := vol.Identity{Type: g.Type.String(), Size: g.VolumeBytes()}
 	if b.hasExt() {
-		id.ID = formatID(b.serial())
+		id.ID = vol.SerialText(b.serial())
 	}
 	id.Label = labelOf(b, firstLabel(d, g))
 	return id

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 func write(t testing.TB, d dev.Device, off int64, b ...byte) {
@@ -126,7 +127,7 @@ func TestProbeMkfs(t *testing.T) {
 	for typ, args := range map[string][]string{
 		"fat12": {"-F", "12", "-n", "TWELVE"}, "fat16": {"-F", "16", "-n", "SIXTEEN"}, "fat32": {"-F", "32", "-n", "THIRTYTWO"},
 	} {
-		image := saved(t, dev.NewMem(40<<20))
+		image := voltest.Saved(t, dev.NewMem(40<<20))
 		peer(t, "mkfs.fat", append(args, "-i", "CAFE0123", image)...)
 		f, err := dev.OpenFile(image, dev.OpenOptions{})
 		must(t, err)
@@ -138,7 +139,7 @@ func TestProbeMkfs(t *testing.T) {
 			t.Errorf("%s: %+v, %v", typ, s, err)
 		}
 	}
-	image := saved(t, dev.NewMem(40<<20))
+	image := voltest.Saved(t, dev.NewMem(40<<20))
 	peer(t, "mkfs.exfat", image)
 	f, err := dev.OpenFile(image, dev.OpenOptions{})
 	must(t, err)

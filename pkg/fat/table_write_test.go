@@ -11,6 +11,7 @@ import (
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/dev/devtest"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // The entries must be what a model says, in every FAT, for runs of all lengths
@@ -155,7 +156,7 @@ func TestSetRunsPatterns(t *testing.T) {
 				put(m, 1, 40_000, c.reserved)
 			}
 			want := dev.NewMem(m.Size())
-			copyAll(t, want, m)
+			voltest.Copy(t, want, m)
 			runs := []link{
 				{first: 5, n: 30_001, next: 40_006}, {first: 30_006, n: 10_000, next: entryLast}, {first: 40_006, n: 50_000, next: 30_006},
 			}

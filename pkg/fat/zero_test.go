@@ -8,6 +8,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // patterned fills the file f with bytes that are not zero.
@@ -29,7 +30,7 @@ func TestZeroRanges(t *testing.T) {
 			spoiled(t, m, 5)
 			f := preallocated(t, m, one("D/F", 33_333)).Files[0]
 			patterned(t, m, f)
-			before := hashOf(t, m)
+			before := voltest.HashOf(t, m)
 			tx, v := begun(t, m)
 			cs := v.g.ClusterSize()
 			res, err := v.ZeroRanges(context.Background(), vol.ZeroRequest{Files: []vol.ZeroFile{
@@ -45,7 +46,7 @@ func TestZeroRanges(t *testing.T) {
 			if z := res.Files[3]; z.Length != 0 || z.Blocks != 0 {
 				t.Errorf("%+v", z)
 			}
-			if hashOf(t, m) != before {
+			if voltest.HashOf(t, m) != before {
 				t.Error("the contents of a file changed before the commit")
 			}
 			commit(t, tx)

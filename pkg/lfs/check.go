@@ -247,8 +247,8 @@ func (c *checker) checkFlags(r *vol.Report) {
 // checkReserve looks at what the kernel looks at before it mounts.
 func (c *checker) checkReserve(r *vol.Report) {
 	cp := c.s.cp
-	if (cp.overprovision() == 0 || cp.reserved() == 0) && !c.g.ReadOnly() {
-		r.Found(c.cat.Found("cp-reserve", c.cpAt(cpReserved, 8), vol.Detail("%d reserved, %d over-provisioned", cp.reserved(), cp.overprovision())), c.reserveFix())
+	if why := c.g.reserveFault(cp); why != "" {
+		r.Found(c.cat.Found("cp-reserve", c.cpAt(cpReserved, 8), vol.Detail("%s", why)), c.reserveFix())
 	}
 	if why := c.g.userBlocksFault(cp.userBlocks(), cp.validBlocks()); why != "" {
 		r.Found(c.cat.Found("cp-user-blocks", c.cpAt(cpUserBlocks, 8), vol.Detail("%s", why)), c.userBlocksFix())

@@ -36,6 +36,7 @@ func inodeDamages() []damage {
 		with("extra_attr", "inode-extra", "empty", "", func(_ *lab, n nodeBlock) { n.put16(inodeExtraLen, 4000) }),
 		with("extra_attr,flexible_inline_xattr", "inode-inline-xattr", "attributes", "xattr-magic", func(_ *lab, n nodeBlock) { n.put16(inodeXattrWords, 0xFFFF) }),
 		with("extra_attr,flexible_inline_xattr", "inode-inline-xattr", "attributes", "xattr-magic", func(_ *lab, n nodeBlock) { n.put16(inodeXattrWords, 0) }),
+		with("extra_attr,flexible_inline_xattr", "inode-inline-xattr", "spread", "", func(_ *lab, n nodeBlock) { n.put16(inodeXattrWords, 0xFFFF) }),
 		edit("inode-inline", "dir", "", func(n nodeBlock) { n[inodeInline] |= inlineData }),
 		edit("inode-inline", "inline", "", func(n nodeBlock) { n[inodeInline] |= inlineDentry }),
 		edit("inode-inline", "fifo", "", func(n nodeBlock) { n[inodeInline] |= inlineDentry }),
@@ -48,6 +49,7 @@ func inodeDamages() []damage {
 		}},
 		edit("inode-casefold", "dir", "", func(n nodeBlock) { n.put32(inodeFlags, flagCasefold) }),
 		edit("inode-compression", "plain", "", func(n nodeBlock) { n.put32(inodeFlags, flagCompressed) }),
+		with("all", "inode-compress", "compressed", "", func(_ *lab, n nodeBlock) { n[inodeLogCluster] = 1 }),
 		with("all", "inode-saved", "compressed", "", func(_ *lab, n nodeBlock) { n.put64(inodeComprBlocks, 7) }),
 		edit("inode-flags", "plain", "", func(n nodeBlock) { n.put32(inodeFlags, 1<<20|flagNoDump) }),
 		{slug: "inline-tail", lost: 1, do: func(l *lab) vol.Location { // the lab compares all of what is in the inode
@@ -114,6 +116,7 @@ func inodeTreeDamages() []damage {
 		quota("quota-file", func(b []byte) { b[0] ^= 1 }),
 		quota("quota-file", func(b []byte) { b[4] = 7 }),
 		quota("quota-file", func(b []byte) { binary.LittleEndian.PutUint32(b[quotaBlock:], 1<<30) }),
+		quota("quota-file", func(b []byte) { binary.LittleEndian.PutUint32(b[quotaBlock+4*77:], 1) }),
 		quota("quota-usage", func(b []byte) { b[newQuotaLeaf%4*quotaBlock+quotaLeaf+quotaInodes]++ }),
 		{slug: "quota-file", name: " lost", with: "quota", more: "cp-totals sit-leak nat-address", do: func(l *lab) vol.Location {
 			l.editNAT(l.g.QuotaInos[1], func(e natEntry) { e.put(0, e.ino(), 1) })

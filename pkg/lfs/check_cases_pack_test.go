@@ -100,6 +100,9 @@ func packDamages() []damage {
 		{slug: "cp-reserve", do: func(l *lab) vol.Location {
 			return l.editPack(func(c checkpoint) { c.put32(cpOverprovision, 0) }, cpReserved, 8)
 		}},
+		{slug: "cp-reserve", name: " all", do: func(l *lab) vol.Location {
+			return l.editPack(func(c checkpoint) { c.put32(cpReserved, l.g.MainSegments) }, cpReserved, 8)
+		}},
 		num("cp-totals", "", cpValidInodes, set(3)),
 		num("cp-free-segments", "", cpFreeSegments, set(3)),
 		num("cp-next-nid", "", cpNextNid, set(1<<31)),

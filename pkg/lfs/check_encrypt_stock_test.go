@@ -74,7 +74,7 @@ func TestCheckStockEncrypted(t *testing.T) {
 func TestCheckEncryptedPeer(t *testing.T) {
 	fsck := voltest.Peer(t, "fsck.f2fs")
 	m, _, _ := encryptedVolume(t, "encrypt,extra_attr,inode_checksum,flexible_inline_xattr")
-	if said, err := exec.Command(fsck, "--dry-run", copyToFile(t, m.d)).CombinedOutput(); err != nil {
+	if said, err := exec.Command(fsck, "--dry-run", voltest.Saved(t, m.d)).CombinedOutput(); err != nil {
 		t.Errorf("fsck.f2fs: %v\n%s", err, said)
 	}
 }

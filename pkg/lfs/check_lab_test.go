@@ -42,6 +42,7 @@ func fill(m *builder) *lab {
 	l := &lab{builder: m, at: map[string]*built{}}
 	add := func(name string, f file) { l.at[name] = m.file(m.root, name, f) }
 	add("plain", file{pages: []uint32{0, 1, 2, 3}})
+	add("spread", file{pages: []uint32{0, uint32(m.g.per().inodeSlots() - maxExtraLen/4 - 1)}})
 	add("inline", file{inline: []byte("hello, inline")})
 	add("empty", file{})
 	per := uint32(m.g.per().nodeSlots())

@@ -21,6 +21,9 @@ const (
 	maxClusterLog  = 8
 	comprLZ4       = 1 // i_compress_algorithm; LZO is 0 and 3
 	comprZstd      = 2
+	comprAlgos     = 4 // how many there are
+	// unknownCluster stands for clusters of a size that an inode does not say.
+	unknownCluster = 1<<8 - 1
 )
 
 // clusterLog is how many blocks a cluster of a compressed file has, as a power of
@@ -35,6 +38,16 @@ func (g *Geometry) clusterLog(b nodeBlock) byte {
 		return c
 	}
 	return 0
+}
+
+// compressionOK tells whether what an inode says of its compression can be, whatever
+// it is of: [Linux] behaviour sanity_check_compress_inode().
+func (g *Geometry) compressionOK(b nodeBlock) bool {
+	if b.flags()&flagCompressed == 0 || !g.Has(featCompression) || !b.hasExtraField(inodeComprFlag+2) {
+		return true
+	}
+	c := b.logCluster()
+	return c >= minClusterLog && c <= maxClusterLog && b[inodeComprAlgo] < comprAlgos
 }
 
 // compressed reads a compressed file. It keeps the cluster that was read last.

@@ -5,13 +5,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // TestExpandLZ4 expands a block that is made by hand: literals, a match that
@@ -114,5 +117,76 @@ func TestCompressedDirectory(t *testing.T) {
 	}
 	if n := readTree(t.Context(), t, l.d); n < 401 {
 		t.Errorf("%d can be read", n)
+	}
+}
+
+// TestCompression: what an inode says of its compression and cannot be is found, and
+// mended by what its clusters show; where that does not tell nothing is lost.
+func TestCompression(t *testing.T) {
+	packed := func(want []byte) []byte {
+		e, err := zstd.NewWriter(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := e.EncodeAll(want, nil)
+		b := binary.LittleEndian.AppendUint32(nil, uint32(len(z)))
+		return append(append(b, make([]byte, clusterHeadLen-4)...), z...)
+	}
+	for name, c := range map[string]struct {
+		do   func(l *lab, n nodeBlock)
+		file string
+		left bool
+	}{
+		"cluster":               {func(_ *lab, n nodeBlock) { n[inodeLogCluster] = 9 }, "compressed", false},
+		"cluster, many":         {func(_ *lab, n nodeBlock) { n[inodeLogCluster] = 0 }, "eights", false},
+		"algorithm":             {func(_ *lab, n nodeBlock) { n[inodeComprAlgo] = 77 }, "compressed", false},
+		"both":                  {func(_ *lab, n nodeBlock) { n[inodeComprAlgo], n[inodeLogCluster] = 4, 255 }, "compressed", false},
+		"nothing is compressed": {func(_ *lab, n nodeBlock) { n.put32(inodeFlags, flagCompressed); n[inodeLogCluster] = 1 }, "plain", false},
+		"directory":             {func(_ *lab, n nodeBlock) { n.put32(inodeFlags, flagCompressed); n[inodeLogCluster] = 1 }, "many", false},
+		"nothing fits":          {func(_ *lab, n nodeBlock) { n[inodeLogCluster] = 1; n.put64(inodeComprBlocks, 77) }, "compressed", true},
+		"no algorithm": {func(l *lab, n nodeBlock) {
+			n[inodeComprAlgo] = 4
+			l.edit(l.at["compressed"].pages[1], func(b []byte) { b[30]++ })
+		}, "compressed", true},
+	} {
+		l := fill(newBuilder(t, 64<<20, vol.FormatOptions{Features: labFeatures}))
+		for _, name := range []string{"compressed", "eights"} {
+			log := byte(2)
+			if name == "eights" { // two clusters of eight blocks
+				log = 3
+				l.at[name] = l.file(l.root, name, file{pages: []uint32{1, 9, 10}, reserved: []uint32{2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15}, change: func(n nodeBlock) {
+					n.put32(inodeFlags, flagCompressed)
+					n[inodeLogCluster] = 3
+					n.put64(inodeComprBlocks, 13)
+				}})
+				l.at[name].point(0, compressAddr)
+				l.at[name].point(8, compressAddr)
+			}
+			l.at[name].node[inodeComprAlgo] = comprZstd
+			first := packed(bytes.Repeat([]byte("0123456789abcdef"), 4096/16<<log))
+			l.edit(l.at[name].pages[1], func(b []byte) { copy(b, first) })
+		}
+		l.finish()
+		x := l.at[c.file]
+		before, was := holdings(t, l.d), append([]byte{}, l.read(x.addr)[inodeComprAlgo:inodeComprFlag]...)
+		x.editInode(func(n nodeBlock) { c.do(l, n) })
+		if got := slugs(l.check()); len(got) != 1 || got[0] != "inode-compress" {
+			t.Errorf("%s: found %q", name, got)
+		}
+		txn := dev.Begin(l.d)
+		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
+		if err != nil || res.Left(vol.SevWarning) != c.left {
+			t.Errorf("%s: found %q, %v", name, found(res), err)
+		}
+		if !c.left && x.node.flags()&flagCompressed != 0 {
+			b, err := readBlock(txn, l.g, x.addr)
+			if err != nil || !bytes.Equal(b[inodeComprAlgo:inodeComprFlag], was) {
+				t.Errorf("%s: it has %x, had %x: %v", name, b[inodeComprAlgo:inodeComprFlag], was, err)
+			}
+		}
+		if name != "no algorithm" && !maps.Equal(holdings(t, txn), before) {
+			t.Errorf("%s: files hold something else", name)
+		}
+		txn.Rollback()
 	}
 }

@@ -69,7 +69,7 @@ func TestCutKernel(t *testing.T) {
 			if err := run(x.Device()); err == nil {
 				t.Fatalf("%s: nothing failed at operation %d of %d", name, cut, ops)
 			}
-			paths = append(paths, copyToFile(t, x.After(devtest.Random(uint64(cut))).Device()))
+			paths = append(paths, voltest.Saved(t, x.After(devtest.Random(uint64(cut))).Device()))
 			names = append(names, textf("%s, cut at %d of %d", name, cut, ops))
 			before, after = append(before, listed(t, l.d)), append(after, listed(t, w.Device()))
 		}
@@ -97,24 +97,6 @@ func listed(t *testing.T, d dev.Device) (out string) {
 		}
 	}
 	return out
-}
-
-// copyToFile makes an image of a device.
-func copyToFile(t *testing.T, d dev.Device) string {
-	t.Helper()
-	path := voltest.SparseFile(t, d.Size())
-	onImage(t, path, func(f dev.Device) {
-		for r := d.NextData(0); !r.Empty(); r = d.NextData(r.End()) {
-			b := make([]byte, r.Len)
-			if _, err := d.ReadAt(b, r.Off); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.WriteAt(b, r.Off); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	return path
 }
 
 // TestScatteredKernel: Linux uses a volume whose logs we left filling holes.

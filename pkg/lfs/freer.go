@@ -4,7 +4,7 @@ package lfs
 func (h *handle) free() (uint64, error) {
 	w := h.w
 	before := w.validBlocks
-	f := freer{w: w, ino: h.nid}
+	f := newFreer(w, h.b)
 	switch t := h.b.fileType(); {
 	case h.b.inline()&(inlineData|inlineDentry) != 0:
 	case t == modeFile, t == modeDir, t == modeSymlink:
@@ -26,8 +26,13 @@ func (h *handle) free() (uint64, error) {
 
 // freer frees what a file has.
 type freer struct {
-	w   *writer
-	ino uint32
+	w        *writer
+	ino      uint32
+	released bool // what compression saved, the marks of clusters too, counts no more
+}
+
+func newFreer(w *writer, b nodeBlock) freer {
+	return freer{w: w, ino: b.nid(), released: b.inline()&inlineReleased != 0}
 }
 
 // contents frees what an inode leads to, words being its pointers to blocks.
@@ -69,7 +74,7 @@ func (f *freer) blocks(words nodeBlock) error {
 	for i := 0; i < len(words); i += 4 {
 		a := words.u32(i)
 		switch {
-		case a == nullAddr:
+		case a == nullAddr, a == compressAddr && f.released:
 			continue
 		case a == newAddr || a == compressAddr:
 			f.w.validBlocks--
@@ -95,7 +100,7 @@ func (f *freer) node(nid uint32, depth int) error {
 	if nid == 0 {
 		return nil
 	}
-	b, err := f.w.node(nid, f.ino)
+	b, err := f.w.part(nid, f.ino)
 	if err != nil {
 		return err
 	}

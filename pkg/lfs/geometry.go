@@ -94,9 +94,8 @@ func (g *Geometry) IndexOf(blk uint32) uint32   { return (blk - g.Main) % segmen
 // SegmentBlock is the first block of a segment.
 func (g *Geometry) SegmentBlock(segno uint32) uint32 { return g.Main + segno*segmentBlocks }
 
-// SectionOf and ZoneOf are the section and the zone of a segment.
+// SectionOf is the section of a segment.
 func (g *Geometry) SectionOf(segno uint32) uint32 { return segno / g.SegsPerSec }
-func (g *Geometry) ZoneOf(segno uint32) uint32    { return segno / g.SegsPerSec / g.SecsPerZone }
 
 // PackBlock is where checkpoint pack 0 or 1 starts.
 func (g *Geometry) PackBlock(pack int) uint32 { return g.CP + uint32(pack)*segmentBlocks }
@@ -126,12 +125,6 @@ func (g *Geometry) SITAddr(index uint32, second bool) uint32 {
 	return g.SIT + index
 }
 
-// SITBlock is where the entry of a segment is, in copy 0 or 1.
-func (g *Geometry) SITBlock(segno uint32, second bool) uint32 {
-	index, _ := g.SITIndex(segno)
-	return g.SITAddr(index, second)
-}
-
 // NATIndex is the block of NAT that a node's entry is in, and which entry of it
 // that is.
 func (g *Geometry) NATIndex(nid uint32) (index uint32, slot int) {
@@ -149,12 +142,6 @@ func (g *Geometry) NATAddr(index uint32, second bool) uint32 {
 	return a
 }
 
-// NATBlock is where the entry of a node is, in copy 0 or 1.
-func (g *Geometry) NATBlock(nid uint32, second bool) uint32 {
-	index, _ := g.NATIndex(nid)
-	return g.NATAddr(index, second)
-}
-
 // NIDs is how many nids NAT has room for: valid ones are below.
 func (g *Geometry) NIDs() uint32 {
 	n := uint64(g.NATBlocks()) * uint64(g.per().natEntries())
@@ -165,11 +152,6 @@ func (g *Geometry) NIDs() uint32 {
 // for each segment. There is none on a volume that is ReadOnly.
 func (g *Geometry) SummaryOff(segno uint32) int64 {
 	return g.BlockOff(g.SSA) + int64(segno)*g.SummaryBytes
-}
-
-// SSABlock is the block that the summary block of a segment is in.
-func (g *Geometry) SSABlock(segno uint32) uint32 {
-	return uint32(g.SummaryOff(segno) / g.BlockSize)
 }
 
 // fault is one field of a superblock that cannot be, by slug of the catalogue.

@@ -297,3 +297,25 @@ func FuzzSuperblock(f *testing.F) {
 		superFields(&superCopy{raw: b, g: g})
 	})
 }
+
+// What follows is asked for by tests alone.
+
+// ZoneOf is the zone of a segment.
+func (g *Geometry) ZoneOf(segno uint32) uint32 { return segno / g.SegsPerSec / g.SecsPerZone }
+
+// SITBlock is where the entry of a segment is, in copy 0 or 1.
+func (g *Geometry) SITBlock(segno uint32, second bool) uint32 {
+	index, _ := g.SITIndex(segno)
+	return g.SITAddr(index, second)
+}
+
+// NATBlock is where the entry of a node is, in copy 0 or 1.
+func (g *Geometry) NATBlock(nid uint32, second bool) uint32 {
+	index, _ := g.NATIndex(nid)
+	return g.NATAddr(index, second)
+}
+
+// SSABlock is the block that the summary block of a segment is in.
+func (g *Geometry) SSABlock(segno uint32) uint32 {
+	return uint32(g.SummaryOff(segno) / g.BlockSize)
+}

@@ -216,12 +216,12 @@ func (h *handle) leafBlock() nodeBlock {
 // next call.
 func (h *handle) child(nid uint32, i int, last bool) (nodeBlock, error) {
 	if last {
-		return h.leafBlock(), h.w.readNode(nid, h.nid, h.leafBlock())
+		return h.leafBlock(), h.w.readPart(nid, h.nid, h.leafBlock())
 	}
 	if n := h.inner[i]; n != nil && n.nid() == nid {
 		return n, nil
 	}
-	n, err := h.w.node(nid, h.nid)
+	n, err := h.w.part(nid, h.nid)
 	h.inner[i] = n
 	return n, err
 }

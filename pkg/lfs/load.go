@@ -94,7 +94,7 @@ func (l *loaded) loadPack(ctx context.Context, o loadOptions) error {
 // loadSIT reads SIT alone, through a plug as loadTables does.
 func (s *state) loadSIT(ctx context.Context, d dev.Device) (*segments, error) {
 	l := newTableLoader(s)
-	plug := dev.NewPlug(wholeBlocks{d, s.g.BlockSize}, s.g.window(d, 0))
+	plug := dev.NewPlug(dev.WholeUnits{Device: d, Unit: s.g.BlockSize}, s.g.window(d, 0))
 	s.addTable(plug, l.sitEnd, func(i uint32) uint32 { return s.g.SITAddr(i, testMSB(s.sitVersions, i)) })
 	_, err := plug.Read(ctx, dev.ReadOptions{Holes: true}, func(p dev.Range, b []byte) error {
 		l.piece(p, b)

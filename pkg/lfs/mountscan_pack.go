@@ -43,8 +43,8 @@ func (s *scanner) counts() {
 	if start := cp.startSum(); start < 1+g.CPPayload || start > segmentBlocks-1-logCount {
 		s.refused("sb-payload-pack", "the summaries start at block %d of the pack, behind a payload of %d blocks", start, g.CPPayload)
 	}
-	if (cp.overprovision() == 0 || cp.reserved() == 0) && !g.ReadOnly() {
-		s.refused("cp-reserve", "%d segments are reserved and %d over-provisioned", cp.reserved(), cp.overprovision())
+	if why := g.reserveFault(cp); why != "" {
+		s.refused("cp-reserve", "%s", why)
 	}
 	user := cp.userBlocks()
 	if why := g.userBlocksFault(user, cp.validBlocks()); why != "" {

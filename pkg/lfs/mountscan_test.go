@@ -86,6 +86,7 @@ func scanCases() []scanCase {
 		}, "no", false, "cp-layout"},
 		{"journal", func(l *lab) { l.editSummary(hotData, func(b summaryBlock) { b.journal().putCount(999) }) }, "no", false, "journal"},
 		{"no reserve", set(cpReserved, 0), "no", false, "cp-reserve"},
+		{"nothing but reserve", set(cpReserved, 0xFFFFFFFF), "no", false, "cp-reserve"},
 		{"users", func(l *lab) { l.editPack(func(c checkpoint) { c.put64(cpUserBlocks, 3) }, 0, 0) }, "no", false, "cp-user-blocks"},
 		{"allocation", func(l *lab) { l.editPack(func(c checkpoint) { c[cpAllocTypes] = 2 }, 0, 0) }, "no", false, "log-alloc"},
 		{"log", set(cpNodeSegments, 1<<30), "no", false, "log-place"},

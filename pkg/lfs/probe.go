@@ -46,6 +46,9 @@ func probeFirst(d dev.Device, first, second *superCopy) vol.Identity {
 		id.Note = "there is no valid checkpoint"
 	default:
 		id.Confidence = vol.Sure
+		if second.g == nil && second.fault != nil {
+			id.Note = "second superblock: " + second.fault.Error()
+		}
 	}
 	return id
 }

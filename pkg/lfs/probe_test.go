@@ -39,7 +39,7 @@ func TestProbe(t *testing.T) {
 		note   string
 	}{
 		"whole":                {func(*dev.Mem, *Geometry) {}, vol.Sure, ""},
-		"no second superblock": {func(d *dev.Mem, _ *Geometry) { change(t, d, second, 0) }, vol.Sure, ""},
+		"no second superblock": {func(d *dev.Mem, _ *Geometry) { change(t, d, second, 0) }, vol.Sure, "second superblock: the magic"},
 		"no first superblock":  {func(d *dev.Mem, _ *Geometry) { change(t, d, superOffset, 0) }, vol.Maybe, "only the second"},
 		"first damaged":        {func(d *dev.Mem, _ *Geometry) { change(t, d, superOffset+sbLogBlock, 99) }, vol.Likely, "first superblock: log_blocksize"},
 		"both damaged":         {func(d *dev.Mem, _ *Geometry) { change(t, d, superOffset+sbCP, 9); change(t, d, second+sbCP, 9) }, vol.Likely, "superblock: cp_blkaddr"},

@@ -99,7 +99,7 @@ func packProblems() []vol.Problem {
 		row("F2FS-0216", "orphan-invalid", vol.SevError, "orphan list names an inode that is not valid", "The next mount fails on it.", repair(fixRemove, "take it off the list", vol.LossNone)),
 		row("F2FS-0217", "orphan-linked", vol.SevError, "orphan list names a file that has a name", "The next mount would delete the file.", repair(fixRemove, "take it off the list", vol.LossNone)),
 		row("F2FS-0218", "cp-user-blocks", vol.SevError, "number of blocks for users is not valid", "It must be at least the number of blocks in use, and leave the reserve. The kernel refuses the mount.", set),
-		row("F2FS-0219", "cp-reserve", vol.SevError, "reserved or over-provisioned segments are zero", "Without a reserve no garbage can be collected. The kernel refuses the mount.", set),
+		row("F2FS-0219", "cp-reserve", vol.SevError, "reserved or over-provisioned segments are not valid", "Without a reserve no garbage can be collected, and it cannot be all there is. The kernel refuses the mount.", set),
 		row("F2FS-0220", "cp-totals", vol.SevWarning, "totals of the checkpoint are wrong", "They are counted anew.", set),
 		row("F2FS-0221", "cp-free-segments", vol.SevWarning, "number of free segments is wrong", "It is counted anew.", set),
 		row("F2FS-0222", "cp-next-nid", vol.SevWarning, "hint for the next node number is wrong", "It must be a number that a file can have.", set),
@@ -179,6 +179,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0523", "quota-file", vol.SevWarning, "quota file is damaged", "Its header or tree cannot be read.", repair(fixRebuild, "make it anew, with the limits that can still be read", vol.LossMetadata), repair(fixClear, "have the superblock name none: quotas of this kind are off then", vol.LossMetadata)),
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
 		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
+		row("F2FS-0528", "inode-compress", vol.SevError, "compression of a file is not valid", "A cluster has 4 to 256 blocks, and there are four algorithms. Linux does not open the file.", set("set what its clusters show, or what is usual")),
 		row("F2FS-0526", "inode-flags", vol.SevInfo, "inode has flags that are not known", "Linux passes them over; some old versions wrote such."),
 		row("F2FS-0527", "inline-tail", vol.SevInfo, "there are bytes behind the end of inline data", "A file that grows over them may show them, where it should have zeros."),
 	}

@@ -4,7 +4,6 @@ package lfs
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -169,6 +168,27 @@ done
 dmesg -c | grep -E 'F2FS|BUG|WARNING|rror' | grep -v -e 'Mounted with checkpoint version' -e 'recover fsync data on readonly fs' || true
 `
 
+// filledImage is an image of a volume that was filled, with which neither check
+// nor fsck.f2fs finds fault.
+func filledImage(t *testing.T, fsck string, o vol.FormatOptions, fill func(dev.Device) error) string {
+	t.Helper()
+	path := made(t, 128<<20)
+	_, m := plannedVolume(t, 128<<20, o)
+	onImage(t, path, func(d dev.Device) {
+		if err := copyOf(m, d); err != nil {
+			t.Fatal(err)
+		}
+		if err := fill(d); err != nil {
+			t.Fatal(err)
+		}
+		clean(t, d)
+	})
+	if said, err := peerRun(t, fsck, "--dry-run", path); err != nil || strings.Contains(said, "[Fail]") {
+		t.Errorf("%q: fsck.f2fs says\n%s", o.Features, said)
+	}
+	return path
+}
+
 // TestPutKernel: fsck.f2fs finds nothing on volumes that were filled; Linux reads
 // every byte and attribute, uses the files, fills the disk, and all is clean
 // again.
@@ -185,21 +205,10 @@ func TestPutKernel(t *testing.T) {
 	s := mixed()
 	var paths []string
 	for _, f := range features {
-		path := made(t, 128<<20)
-		paths = append(paths, path)
-		_, m := plannedVolume(t, 128<<20, vol.FormatOptions{Features: f})
-		onImage(t, path, func(d dev.Device) {
-			if err := copyOf(m, d); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.put(t, d, vol.PutRequest{}); err != nil {
-				t.Fatal(err)
-			}
-			clean(t, d)
-		})
-		if said, err := peerRun(t, fsck, "--dry-run", path); err != nil || strings.Contains(said, "[Fail]") {
-			t.Errorf("%q: fsck.f2fs says\n%s", f, said)
-		}
+		paths = append(paths, filledImage(t, fsck, vol.FormatOptions{Features: f}, func(d dev.Device) error {
+			_, err := s.put(t, d, vol.PutRequest{})
+			return err
+		}))
 	}
 	script := "set -- " + self + " \"$@\"\n" + putScript
 	out := voltest.Kernel(t, script, paths...)
@@ -245,17 +254,7 @@ func TestPutReadOnlyKernel(t *testing.T) {
 	var paths []string
 	for i, f := range roFeatures() {
 		o := vol.FormatOptions{Features: f, SegmentsPerSection: ptr(1 + i%2)}
-		path := made(t, 128<<20)
-		paths = append(paths, path)
-		_, m := plannedVolume(t, 128<<20, o)
-		onImage(t, path, func(d dev.Device) {
-			if err := errors.Join(copyOf(m, d), s.fillNew(t, d)); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if said, err := peerRun(t, fsck, "--dry-run", path); err != nil || strings.Contains(said, "[Fail]") {
-			t.Errorf("%q: fsck.f2fs says\n%s", f, said)
-		}
+		paths = append(paths, filledImage(t, fsck, o, func(d dev.Device) error { return s.fillNew(t, d) }))
 	}
 	out := voltest.Kernel(t, "set -- "+self+" \"$@\"\n"+roScript, paths...)
 	for i, part := range strings.Split(out, "volume\n")[1:] {

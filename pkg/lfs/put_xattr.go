@@ -44,7 +44,7 @@ func (h *handle) putXattrs(kind vol.Kind, xs []vol.Xattr) error {
 // xattrNode is the node for attributes, which is made if there is none.
 func (h *handle) xattrNode(nid uint32) (nodeBlock, error) {
 	if nid != 0 {
-		return h.w.node(nid, h.nid)
+		return h.w.part(nid, h.nid)
 	}
 	if err := h.w.room(h.path, 1); err != nil {
 		return nil, err

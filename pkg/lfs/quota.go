@@ -115,14 +115,14 @@ func parseQuota(at quotaBlocks, kind int) (map[uint32]quotaUse, string, error) {
 	if v := binary.LittleEndian.Uint32(head[4:]); v != quotaVersion {
 		return nil, textf("version %d", v), nil
 	}
-	q := &quotaTree{at: at, seen: map[uint32]bool{}, use: map[uint32]quotaUse{}}
+	q := &quotaTree{at: at, seen: map[uint32]int{}, use: map[uint32]quotaUse{}}
 	err = q.walk(1, 0)
 	return q.use, q.bad, err
 }
 
 type quotaTree struct {
 	at   quotaBlocks
-	seen map[uint32]bool
+	seen map[uint32]int // depths by block
 	use  map[uint32]quotaUse
 	bad  string
 }
@@ -130,10 +130,13 @@ type quotaTree struct {
 // walk goes through block n of the tree; leaves are below the fourth level. A
 // block that is met twice, which only leaves may be, is read once.
 func (q *quotaTree) walk(n uint32, depth int) error {
-	if q.seen[n] {
+	if was, met := q.seen[n]; met {
+		if was != depth || depth < quotaDepth {
+			q.bad = textf("block %d of the tree is in it twice", n)
+		}
 		return nil
 	}
-	q.seen[n] = true
+	q.seen[n] = depth
 	b, err := q.at(n)
 	switch {
 	case err != nil:

@@ -2,6 +2,8 @@ package lfs
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/space"
@@ -119,6 +121,11 @@ func (c *checker) checkReplay(ctx context.Context, r *vol.Report) error {
 	c.rec = rec
 	c.m.unsettled = rec.nodes > 0 || c.s.leftMounted()
 	why := rec.why()
+	if rec.nodes > 0 && why == "" {
+		if why, err = c.tryReplay(ctx); err != nil {
+			return err
+		}
+	}
 	switch {
 	case rec.nodes > 0:
 		fix, offer := c.replayFix(why == "")
@@ -140,6 +147,31 @@ func (c *checker) checkReplay(ctx context.Context, r *vol.Report) error {
 		r.Found(c.cat.Found("replay-address", c.blockAt(rec.badAt), vol.Detail("%s", why)), c.discardFix())
 	}
 	return nil
+}
+
+// tryReplay is why the log cannot be carried out, "" where it can, or where that
+// is not known: it is tried on a transaction that is given up.
+func (c *checker) tryReplay(ctx context.Context) (why string, err error) {
+	if err := c.needSIT(ctx); err != nil {
+		return "", err
+	}
+	txn := dev.Begin(c.d)
+	defer txn.Rollback()
+	t := newReplayer(&loaded{d: txn, sb: c.sb, g: c.g, s: c.s}, c.rec)
+	t.sit = c.sit
+	if t.orphans, _, err = c.s.readOrphans(c.d); err != nil {
+		return "", err
+	}
+	if err = t.replay(ctx); err == nil {
+		err = t.Finish(ctx)
+	}
+	switch {
+	case errors.Is(err, vol.ErrNotNow):
+		return "", nil
+	case errors.Is(notNow(err), vol.ErrNotNow):
+		return strings.TrimPrefix(err.Error(), vol.ErrDamaged.Error()+": "), nil
+	}
+	return "", err
 }
 
 // blockAt is a block of the main area.

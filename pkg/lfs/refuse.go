@@ -121,8 +121,8 @@ func (l *loaded) refuseCounts() error {
 	switch {
 	case start < 1+g.CPPayload || start > segmentBlocks-1-logCount:
 		return damagedf("checkpoint: the summaries start at block %d of the pack, behind a payload of %d blocks", start, g.CPPayload)
-	case (cp.overprovision() == 0 || cp.reserved() == 0) && !g.ReadOnly():
-		return damagedf("checkpoint: %d segments are reserved and %d over-provisioned", cp.reserved(), cp.overprovision())
+	case g.reserveFault(cp) != "":
+		return damagedf("checkpoint: %s", g.reserveFault(cp))
 	case cp.validNodes() > g.NIDs()-rootIno || cp.validInodes() > cp.validNodes():
 		return damagedf("checkpoint: %d inodes among %d nodes, and NAT has room for %d", cp.validInodes(), cp.validNodes(), g.NIDs())
 	}

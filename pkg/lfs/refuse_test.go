@@ -252,3 +252,48 @@ func TestRefuseNames(t *testing.T) {
 		}
 	}
 }
+
+// TestInodeAsNode: an inode that leads to itself as to one of its nodes, or to a
+// node that says it is one, is damage, and found as such by all who go that way.
+func TestInodeAsNode(t *testing.T) {
+	for _, word := range []int{0, 2, 4} {
+		l := newLab(t, "")
+		x := l.at["plain"]
+		x.editInode(func(n nodeBlock) { n.putWord(n.words()+word, x.ino) })
+		for _, off := range []int64{4 << 20, 12 << 20, 9 << 30} {
+			v, err := open(t.Context(), dev.Begin(l.d), vol.OpenOptions{})
+			if err == nil {
+				_, err = v.Preallocate(t.Context(), vol.PreallocRequest{Files: []vol.PreallocFile{{Path: "plain", Offset: off, Length: 64 << 20}}})
+			}
+			if err != nil && !errors.Is(err, vol.ErrDamaged) && !errors.Is(err, vol.ErrRequest) {
+				t.Errorf("word %d, %d: %v", word, off, err)
+			}
+		}
+		v, err := open(t.Context(), dev.Begin(l.d), vol.OpenOptions{})
+		if err == nil {
+			_, err = v.Remove(t.Context(), vol.RemoveRequest{Paths: []string{"plain"}})
+		}
+		if !errors.Is(err, vol.ErrDamaged) {
+			t.Errorf("word %d: removed: %v", word, err)
+		}
+	}
+	l := newLab(t, "")
+	x := l.at["indirect"]
+	l.edit(x.nodes[3].addr, func(b []byte) { // on the way to one that is lost
+		b[len(b)-footerNid], b[len(b)-footerNid+1] = byte(x.ino), byte(x.ino>>8)
+		clear(b[:len(b)-footerLen])
+	})
+	if err := repairAll(t, l.d); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOwnerOfNothing: an entry of NAT that has no owner, and leads to what is no
+// node of that number, goes.
+func TestOwnerOfNothing(t *testing.T) {
+	l := newLab(t, "")
+	l.editNAT(l.nid+9, func(e natEntry) { e.put(0, 1<<30, l.at["plain"].pages[0]) })
+	if err := repairAll(t, l.d); err != nil {
+		t.Error(err)
+	}
+}

@@ -279,7 +279,7 @@ func (c *checker) fillOwn(s *state, log int) bool {
 // leaveSegment writes the summary of a segment that a log leaves, if that was
 // the log's alone.
 func (c *checker) leaveSegment(s *state, log int) error {
-	if !s.logPlaced(log) || s.logs[log] == nil {
+	if !s.logPlaced(log) {
 		return nil
 	}
 	for i := range logCount {
@@ -288,6 +288,12 @@ func (c *checker) leaveSegment(s *state, log int) error {
 		}
 	}
 	sum := slices.Clone(s.logs[log])
+	if sum == nil {
+		var err error
+		if sum, err = s.findSummary(c.d, c.sit, log); err != nil {
+			return err
+		}
+	}
 	clear(sum.journal())
 	_, err := c.d.WriteAt(sum, c.g.SummaryOff(s.cp.logSegment(log)))
 	return err
@@ -328,31 +334,34 @@ func (c *checker) isEmpty(s *state, segno uint32) bool {
 	return c.walk == nil || !c.walk.segData.Used(segno) && !c.walk.segNode.Used(segno)
 }
 
-// fillLogs finds the summaries that the pack does not have, [Linux] behaviour
-// f2fs_restore_node_summary(): what SSA has of the segment and, of nodes, what
-// their footers say.
-func (s *state) fillLogs(d dev.Device, t *segments) error {
+// fillLogs finds the summaries that the pack does not have.
+func (s *state) fillLogs(d dev.Device, t *segments) (err error) {
 	for i := range s.logs {
 		if s.logs[i] != nil {
 			continue
 		}
-		segno := s.cp.logSegment(i)
-		sum := make(summaryBlock, s.g.SummaryBytes)
-		if segno >= s.g.MainSegments { // and stays there
-			s.logs[i] = sum
+		if s.cp.logSegment(i) >= s.g.MainSegments { // and stays there
+			s.logs[i] = make(summaryBlock, s.g.SummaryBytes)
 			continue
 		}
-		if _, err := d.ReadAt(sum, s.g.SummaryOff(segno)); err != nil {
+		if s.logs[i], err = s.findSummary(d, t, i); err != nil {
 			return err
 		}
-		if i >= logsPerKind {
-			if err := s.nodesOf(d, t, segno, sum); err != nil {
-				return err
-			}
-		}
-		s.logs[i] = sum
 	}
 	return nil
+}
+
+// findSummary is the summary of a log that the pack does not have, [Linux]
+// behaviour f2fs_restore_node_summary(): what SSA has of the segment and, of
+// nodes, what their footers say.
+func (s *state) findSummary(d dev.Device, t *segments, log int) (summaryBlock, error) {
+	segno := s.cp.logSegment(log)
+	sum := make(summaryBlock, s.g.SummaryBytes)
+	if _, err := d.ReadAt(sum, s.g.SummaryOff(segno)); err != nil || log < logsPerKind {
+		return sum, err
+	}
+	sum.putKind(summaryNode)
+	return sum, s.nodesOf(d, t, segno, sum)
 }
 
 // nodesOf makes the summary of a segment of nodes from their footers.

@@ -33,8 +33,11 @@ type lostNode struct {
 // or what is left of the file goes to lost+found.
 func (c *checker) lostNodeFix(n *note) (vol.Fix, []string) {
 	free := c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error { return c.setNAT(ctx, n.from, 0, nullAddr) })
-	b, ok := c.soundNode(n.from)
-	if !ok {
+	b, ok, err := c.soundNode(n.from)
+	switch {
+	case err != nil:
+		return nil, nil // it may be one that can be had again
+	case !ok:
 		return free, []string{fixFree}
 	}
 	if i, ok := c.walk.inodeOf(b.ino()); ok {
@@ -64,18 +67,18 @@ func chosen(keep, free vol.Fix) vol.Fix {
 
 // soundNode reads a node that nothing leads to. ok tells whether it is the one
 // that NAT says, and valid to SIT.
-func (c *checker) soundNode(nid uint32) (b nodeBlock, ok bool) {
+func (c *checker) soundNode(nid uint32) (b nodeBlock, ok bool, err error) {
 	i := c.walk.index.find(nid)
 	if i < 0 {
-		return nil, false
+		return nil, false, c.walk.ctx.Err()
 	}
 	x := &c.walk.index.nodes[i]
 	if x.nid == x.ino || !c.g.ValidMain(x.addr) || !c.sit.valid.Used(x.addr-c.g.Main) || c.walk.claimed.Used(x.addr-c.g.Main) {
-		return nil, false
+		return nil, false, c.walk.ctx.Err()
 	}
 	block, err := readBlock(c.d, c.g, x.addr)
 	b = block
-	return b, err == nil && b.nid() == x.nid && b.ino() == x.ino
+	return b, err == nil && b.nid() == x.nid && b.ino() == x.ino, err
 }
 
 // attachFix has an inode, or the node on the way, lead to a node again, if there
@@ -89,7 +92,7 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 	if err != nil {
 		return nil
 	}
-	n := nodeBlock(block)
+	n, addr := nodeBlock(block), c.walk.index.nodes[x.node].addr
 	if b.place() == xattrPlace {
 		if n.xattrNid() != 0 {
 			return nil
@@ -101,15 +104,17 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 		return nil
 	}
 	for k, st := range way[:depth] {
-		off := nodeOffset(n) + 4*st.word
+		off := 4 * st.word
+		if k == 0 {
+			off += inodeAddrs
+		}
 		next := n.u32(off)
 		switch {
 		case k == depth-1 && next != 0:
 			return nil
 		case k == depth-1:
-			at := c.walk.index.nodes[c.walk.index.find(n.nid())].addr
 			return c.fix(gradeShape, func(context.Context, vol.Repair) error {
-				return c.editNode(at, func(n nodeBlock) { n.put32(off, b.nid()) })
+				return c.editNode(addr, func(n nodeBlock) { n.put32(off, b.nid()) })
 			})
 		case next == 0: // the nodes on the way are made
 			return c.fix(gradeLost, func(ctx context.Context, _ vol.Repair) error { return c.attachTo(ctx, x.nid, b) })
@@ -118,7 +123,8 @@ func (c *checker) attachFix(i int32, b nodeBlock) vol.Fix {
 		if at < 0 || c.walk.index.nodes[at].role == roleNone || !c.g.ValidMain(c.walk.index.nodes[at].addr) {
 			return nil
 		}
-		if block, err = readBlock(c.d, c.g, c.walk.index.nodes[at].addr); err != nil {
+		addr = c.walk.index.nodes[at].addr
+		if block, err = readBlock(c.d, c.g, addr); err != nil {
 			return nil
 		}
 		n = block
@@ -164,7 +170,7 @@ func (h *handle) attach(nid, place uint32) error {
 		}
 		child, err := nodeBlock(nil), error(nil)
 		if next != 0 {
-			child, err = h.w.node(next, h.nid)
+			child, err = h.w.part(next, h.nid)
 		} else if err = h.w.room(h.path, uint64(depth)); err == nil {
 			if child, err = h.newNode(n, st, false); err == nil {
 				err = h.w.putNode(child)
@@ -188,7 +194,7 @@ func (c *checker) lostFile(ino uint32) *lostFile {
 			if x.role != roleNone || x.ino < firstNid || x.ino >= c.g.NIDs() || c.walk.index.find(x.ino) >= 0 {
 				continue
 			}
-			if b, ok := c.soundNode(x.nid); ok && b.place() != xattrPlace {
+			if b, ok, err := c.soundNode(x.nid); err == nil && ok && b.place() != xattrPlace {
 				c.takeLost(b)
 			}
 		}

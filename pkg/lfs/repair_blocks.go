@@ -78,7 +78,10 @@ func (c *checker) blockFix(n *note) (vol.Fix, []string) {
 		first = int32(inodeAddrs + 4*c.g.extraWords(b))
 	}
 	own, err := c.ownBlock(n.from, uint16((n.word-first)/4))
-	if err != nil || own == 0 {
+	if err != nil {
+		return nil, nil // what cannot be read may be it
+	}
+	if own == 0 {
 		return c.wordFix(n, nullAddr), []string{fixClear}
 	}
 	return c.wordFix(n, own), []string{fixRestore}

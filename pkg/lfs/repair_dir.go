@@ -115,10 +115,12 @@ func (c *checker) typeFix(n *note) vol.Fix {
 // and else the entry is removed.
 func (c *checker) danglingFix(n *note) (vol.Fix, []string) {
 	if n.from >= firstNid && n.from < c.g.NIDs() && c.walk.index.find(n.from) < 0 {
-		if strays, err := c.findStrays(); err == nil {
-			if s, ok := strays[n.from]; ok && s.ino == n.from {
-				return c.natFix(n.from, s.ino, s.addr), []string{fixRestore}
-			}
+		strays, err := c.findStrays()
+		if err != nil {
+			return nil, nil // what cannot be read may be it
+		}
+		if s, ok := strays[n.from]; ok && s.ino == n.from {
+			return c.natFix(n.from, s.ino, s.addr), []string{fixRestore}
 		}
 	}
 	return c.fix(gradeShape, c.always(func() error { return c.editDentry(n, dentryBlock.drop) })), []string{fixRemove}

@@ -145,7 +145,7 @@ func (c *checker) freeInode(ctx context.Context, ino uint32) error {
 	if err != nil {
 		return notNow(err)
 	}
-	f := freer{w: w, ino: ino}
+	f := newFreer(w, b)
 	if from, to := c.g.pointersOf(b, roleInode); to > from {
 		if err := f.contents(b, b[from:to]); err != nil {
 			return err

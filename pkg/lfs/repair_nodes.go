@@ -30,20 +30,24 @@ func (c *checker) findStrays() (map[uint32]stray, error) {
 	for i := range c.walk.index.nodes {
 		led[c.walk.index.nodes[i].addr] = true
 	}
-	c.m.strays = map[uint32]stray{}
+	strays := map[uint32]stray{}
 	for segno := range c.g.MainSegments {
 		valid := c.sit.segment(segno)
 		if kind := c.sit.kind[segno]; kind < hotNode || kind >= logCount || valid == nil {
 			continue
 		}
-		if err := c.straysOf(segno, valid, led); err != nil {
+		if err := c.straysOf(segno, valid, led, strays); err != nil {
 			return nil, err
 		}
 	}
-	return c.m.strays, nil
+	c.m.strays = strays
+	return strays, nil
 }
 
-func (c *checker) straysOf(segno uint32, valid []uint64, led map[uint32]bool) error {
+func (c *checker) straysOf(segno uint32, valid []uint64, led map[uint32]bool, strays map[uint32]stray) error {
+	if err := c.walk.ctx.Err(); err != nil {
+		return err
+	}
 	var sum summaryBlock
 	for at := range uint32(segmentBlocks) {
 		blk := c.g.SegmentBlock(segno) + at
@@ -65,8 +69,8 @@ func (c *checker) straysOf(segno uint32, valid []uint64, led map[uint32]bool) er
 			continue
 		}
 		s := stray{blk, n.ino(), sum.entry(int(at)).nid() == n.nid()}
-		if old, ok := c.m.strays[n.nid()]; !ok || s.sure || !old.sure {
-			c.m.strays[n.nid()] = s
+		if old, ok := strays[n.nid()]; !ok || s.sure || !old.sure {
+			strays[n.nid()] = s
 		}
 	}
 	return nil
@@ -126,7 +130,10 @@ func (c *checker) ownerOf(n *node) (stray, bool, error) {
 		return stray{}, false, err
 	}
 	x := nodeBlock(b)
-	return stray{addr: n.addr, ino: x.ino()}, x.nid() == n.nid && x.ino() >= rootIno && x.ino() < c.g.NIDs(), nil
+	if x.nid() != n.nid || x.ino() < rootIno || x.ino() >= c.g.NIDs() {
+		return stray{}, false, nil
+	}
+	return stray{addr: n.addr, ino: x.ino()}, true, nil
 }
 
 // natFix sets an entry of NAT; 0, 0 removes it.
@@ -181,23 +188,30 @@ func (c *checker) footerFix(n *note) (vol.Fix, []string) {
 
 // lostFrom is the node of an inode that belongs to a place of the file and that
 // nothing leads to.
-func (c *checker) lostFrom(ino, place uint32) (uint32, bool) {
+func (c *checker) lostFrom(ino, place uint32) (nid uint32, ok bool, err error) {
 	w := c.walk
 	if c.lost == nil {
-		c.lost = map[uint64]uint32{}
+		lost := map[uint64]uint32{}
 		for i := range w.index.nodes {
 			x := &w.index.nodes[i]
 			if x.role != roleNone || !w.g.ValidMain(x.addr) {
 				continue
 			}
+			if err := w.ctx.Err(); err != nil {
+				return 0, false, err
+			}
 			b, err := readBlock(c.d, c.g, x.addr)
-			if n := nodeBlock(b); err == nil && n.nid() == x.nid && n.ino() == x.ino {
-				c.lost[uint64(x.ino)<<32|uint64(n.place())] = x.nid
+			if err != nil {
+				return 0, false, err
+			}
+			if n := nodeBlock(b); n.nid() == x.nid && n.ino() == x.ino {
+				lost[uint64(x.ino)<<32|uint64(n.place())] = x.nid
 			}
 		}
+		c.lost = lost
 	}
-	nid, ok := c.lost[uint64(ino)<<32|uint64(place)]
-	return nid, ok
+	nid, ok = c.lost[uint64(ino)<<32|uint64(place)]
+	return nid, ok, nil
 }
 
 // pointerFix mends a pointer to a node: by an entry of NAT that was lost, by the
@@ -206,13 +220,19 @@ func (c *checker) pointerFix(n *note) (vol.Fix, []string) {
 	nid, _ := n.got.(uint32)
 	ino := c.walk.inodes[n.inode].nid
 	if n.slug == "node-pointer" && nid < c.g.NIDs() && c.walk.index.find(nid) < 0 {
-		if strays, err := c.findStrays(); err == nil {
-			if s, ok := strays[nid]; ok && s.ino == ino {
-				return c.natFix(nid, s.ino, s.addr), []string{fixRestore}
-			}
+		strays, err := c.findStrays()
+		if err != nil {
+			return nil, nil // what cannot be read may be it
+		}
+		if s, ok := strays[nid]; ok && s.ino == ino {
+			return c.natFix(nid, s.ino, s.addr), []string{fixRestore}
 		}
 	}
-	if right, ok := c.lostFrom(ino, n.place); ok {
+	right, ok, err := c.lostFrom(ino, n.place)
+	switch {
+	case err != nil:
+		return nil, nil
+	case ok:
 		return c.wordFix(n, right), []string{fixRestore}
 	}
 	return c.wordFix(n, 0), []string{fixClear}
@@ -252,6 +272,9 @@ func (c *checker) findClaimants(blks map[uint32]bool) (map[uint32][]claimant, er
 		}
 		if x.role != roleInode && x.role != roleDirect {
 			continue
+		}
+		if err := c.walk.ctx.Err(); err != nil {
+			return nil, err
 		}
 		b, err := readBlock(c.d, c.g, x.addr)
 		if err != nil {
@@ -349,7 +372,7 @@ func (r *replay) takeXattrs(h *handle, n nodeBlock) error {
 	var x nodeBlock
 	var err error
 	if nid := h.b.xattrNid(); nid != 0 {
-		x, err = r.w.node(nid, h.nid)
+		x, err = r.w.part(nid, h.nid)
 	} else if x, err = r.w.newNode(h.nid, xattrPlace, false); err == nil {
 		h.addBlocks(1)
 		h.b.put32(inodeXattrNid, x.nid())

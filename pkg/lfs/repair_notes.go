@@ -97,11 +97,13 @@ func (c *checker) inodeNoteFix(n *note) vol.Fix {
 	case "inode-extra":
 		return shape(c.g.mendExtra)
 	case "inode-inline-xattr":
-		return shape(func(b nodeBlock) { b.put16(inodeXattrWords, defaultXattrWords) })
+		return shape(func(b nodeBlock) { b.put16(inodeXattrWords, uint16(c.g.xattrWords(b))) })
 	case "inode-inline":
 		return shape(c.mendInline)
 	case "inline-exist":
 		return shape(func(b nodeBlock) { b[inodeInline] |= inlineExist })
+	case "inode-compress":
+		return c.compressFix(n.inode)
 	case "inode-casefold":
 		return shape(func(b nodeBlock) { b.put32(inodeFlags, b.flags()&^flagCasefold) })
 	case "inode-compression":
@@ -117,7 +119,7 @@ func (g *Geometry) mendExtra(b nodeBlock) {
 		b[inodeInline] &^= inlineExtra
 		return
 	}
-	b.put16(inodeExtraLen, uint16(extraLen(g.Features)))
+	b.put16(inodeExtraLen, uint16(4*g.extraWords(b)))
 }
 
 // mendInline clears the flags of what is kept in the inode that do not fit its

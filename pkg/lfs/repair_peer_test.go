@@ -21,7 +21,7 @@ import (
 // where it cannot.
 func repaired(t *testing.T, d dev.Device) string {
 	t.Helper()
-	path := copyToFile(t, d)
+	path := voltest.Saved(t, d)
 	ok := false
 	onImage(t, path, func(f dev.Device) {
 		txn := dev.Begin(f)

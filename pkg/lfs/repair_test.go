@@ -354,3 +354,80 @@ func TestReplayOptions(t *testing.T) {
 		t.Errorf("replayed: %q", found(res))
 	}
 }
+
+// TestUnreadMend: what cannot be read is not taken for something that is not there:
+// nothing is given up for it, and it is found when it can be read again.
+func TestUnreadMend(t *testing.T) {
+	for name, do := range map[string]func(l *lab) uint32{
+		"node": func(l *lab) uint32 {
+			l.editNAT(l.at["direct"].nodes[1].nid, func(e natEntry) { clear(e) })
+			return l.at["direct"].nodes[1].addr
+		},
+		"inode": func(l *lab) uint32 {
+			l.editNAT(l.at["plain"].ino, func(e natEntry) { clear(e) })
+			return l.at["plain"].addr
+		},
+		"pointer": func(l *lab) uint32 {
+			l.at["direct"].editInode(func(n nodeBlock) { n.putWord(n.words(), l.at["plain"].ino) })
+			return l.at["direct"].nodes[1].addr
+		},
+		"nothing leads to it": func(l *lab) uint32 {
+			l.at["direct"].editInode(func(n nodeBlock) { n.putWord(n.words(), 0) })
+			return l.at["direct"].nodes[1].addr
+		},
+	} {
+		l := newLab(t, "")
+		before := holdings(t, l.d)
+		bad := l.g.BlockRange(do(l), 1)
+		fault := devtest.NewFault(l.d)
+		fault.Where(func(o devtest.Op) bool { return o.Kind == devtest.Read && !o.Range.Intersect(bad).Empty() }, errBroken)
+		if err := repairAll(t, fault); err == nil || errors.Is(err, errBroken) && fault.Hits() == 0 {
+			t.Errorf("%s: unread, it says %v", name, err)
+		}
+		if err := repairAll(t, l.d); err != nil {
+			t.Errorf("%s: read again: %v", name, err)
+		}
+		if now := holdings(t, l.d); !maps.Equal(now, before) {
+			t.Errorf("%s: files hold something else", name)
+		}
+	}
+}
+
+// repairAll commits what -y does, and says what it left.
+func repairAll(t *testing.T, d dev.Device) error {
+	t.Helper()
+	txn := dev.Begin(d)
+	defer txn.Rollback()
+	res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := txn.Commit(t.Context(), dev.CommitOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if res.Left(vol.SevWarning) {
+		return errors.New(strings.Join(found(res), "\n"))
+	}
+	return nil
+}
+
+// TestFreeReleased: of a compressed file that was deleted while it was open, and had
+// given back what it saved, as much is freed as counted.
+func TestFreeReleased(t *testing.T) {
+	l := fill(newBuilder(t, 64<<20, vol.FormatOptions{Features: "extra_attr,compression"}))
+	x := l.file(l.root, "", file{pages: []uint32{1, 2, 4, 5, 6, 7}, change: func(n nodeBlock) {
+		n.put32(inodeLinks, 0)
+		n.put32(inodeFlags, flagCompressed)
+		n[inodeLogCluster] = 2
+		n[inodeInline] |= inlineReleased
+	}})
+	x.point(0, compressAddr)
+	l.orphans = []uint32{x.ino}
+	l.finish()
+	txn := dev.Begin(l.d)
+	defer txn.Rollback()
+	res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
+	if err != nil || !slices.Equal(slugs(res), []string{"orphans"}) {
+		t.Errorf("found %q, %v", found(res), err)
+	}
+}

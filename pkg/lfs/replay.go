@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -60,7 +61,7 @@ type replay struct {
 type replayed struct {
 	last   uint32 // block of the last node with the mark
 	dentry uint32 // of the last inode with the mark of a new name
-	made   bool   // there was none at the checkpoint
+	born   uint32 // of the first one of these, where there was no file at the checkpoint; else 0
 	done   bool
 	skip   bool
 }
@@ -99,7 +100,7 @@ func (c *checker) replay(ctx context.Context) error {
 	return r.each(r.apply)
 }
 
-// each calls fn with every node of the log.
+// each calls fn with every node of the log, and notes the one that it came to.
 func (r *replay) each(fn func(blk uint32, n nodeBlock) error) error {
 	blk := r.c.rec.first
 	for range r.c.rec.nodes {
@@ -107,10 +108,11 @@ func (r *replay) each(fn func(blk uint32, n nodeBlock) error) error {
 			return err
 		}
 		b, err := readBlock(r.c.d, r.c.g, blk)
-		if err != nil {
-			return err
+		if err == nil {
+			r.c.rec.badAt = blk
+			err = fn(blk, nodeBlock(b))
 		}
-		if err := fn(blk, nodeBlock(b)); err != nil {
+		if err != nil {
 			return err
 		}
 		blk = nodeBlock(b).next()
@@ -126,28 +128,36 @@ func (r *replay) mark(blk uint32, n nodeBlock) error {
 	named := n.isInode() && n.nodeFlag()&footerDentry != 0
 	f := r.files[n.ino()]
 	if f == nil {
-		f = &replayed{}
-		r.files[n.ino()] = f
-		if n.ino() <= rootIno || n.ino() >= r.c.g.NIDs() || slices.Contains(r.c.orphans, n.ino()) {
-			f.skip = true
-			return nil
-		}
-		e, err := r.w.nat.get(n.ino())
-		if err != nil {
+		var err error
+		if f, err = r.begin(blk, n.ino(), named); err != nil || f == nil {
 			return err
 		}
-		switch {
-		case r.c.g.ValidMain(e.addr()):
-		case named:
-			f.made = true
-		default:
-			f.skip = true
-		}
+		r.files[n.ino()] = f
 	}
 	if f.last = blk; named {
 		f.dentry = blk
 	}
 	return nil
+}
+
+// begin is for the first node of a file. One that is new counts from its inode
+// on: nodes are written in the order of their numbers, so that others of it may
+// come before that. Its number is taken at once, as what is replayed is given
+// numbers that are free.
+func (r *replay) begin(blk, ino uint32, named bool) (*replayed, error) {
+	if ino <= rootIno || ino >= r.c.g.NIDs() || slices.Contains(r.c.orphans, ino) {
+		return &replayed{skip: true}, nil
+	}
+	e, err := r.w.nat.get(ino)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.c.g.ValidMain(e.addr()):
+		return &replayed{}, nil
+	case !named:
+		return nil, nil
+	}
+	return &replayed{born: blk}, r.w.takeInode(ino)
 }
 
 // apply takes over what a node says, [Linux] behaviour recover_data().
@@ -156,9 +166,12 @@ func (r *replay) apply(blk uint32, n nodeBlock) error {
 	if f == nil || f.skip || f.done {
 		return nil
 	}
-	h, err := r.file(f, n)
-	if err != nil || h == nil {
+	h, err := r.file(f, n.ino())
+	if err != nil {
 		return err
+	}
+	if h.b.isDir() || n.isInode() && n.fileType() != h.b.fileType() {
+		return damagedf("the log of synced files has inode %d, which is no regular file", h.nid)
 	}
 	if n.isInode() {
 		r.takeInode(h, n)
@@ -171,7 +184,7 @@ func (r *replay) apply(blk uint32, n nodeBlock) error {
 	if err := r.takeData(h, n); err != nil {
 		return err
 	}
-	if f.done = f.last == blk; !f.done || h.b.isDir() {
+	if f.done = f.last == blk; !f.done {
 		return nil
 	}
 	// Nothing of it is to come, and there may be very many.
@@ -181,28 +194,25 @@ func (r *replay) apply(blk uint32, n nodeBlock) error {
 
 // file opens a file, or makes the one that was new, [Linux] behaviour
 // f2fs_recover_inode_page(): without a block.
-func (r *replay) file(f *replayed, n nodeBlock) (*handle, error) {
-	if !f.made || r.c.m.handles[n.ino()] != nil {
-		return r.c.handle(r.ctx, n.ino())
+func (r *replay) file(f *replayed, ino uint32) (*handle, error) {
+	if f.born == 0 || r.c.m.handles[ino] != nil {
+		return r.c.handle(r.ctx, ino)
 	}
-	if !n.isInode() {
-		return nil, nil // its inode comes later
-	}
-	w := r.w
-	if err := w.takeInode(n.ino()); err != nil {
+	b, err := readBlock(r.c.d, r.c.g, f.born)
+	if err != nil {
 		return nil, err
 	}
-	h := &handle{w: w, path: textf("<inode %d>", n.ino()), nid: n.ino(), b: slices.Clone(n)}
-	first := r.c.g.extraWords(n)
+	n := nodeBlock(b)
 	if n.inline()&(inlineData|inlineDentry) == 0 {
-		clear(h.b[inodeAddrs+4*first : inodeAddrs+4*(n.words()-r.c.g.xattrWords(n))])
+		clear(n[inodeAddrs+4*r.c.g.extraWords(n) : inodeAddrs+4*(n.words()-r.c.g.xattrWords(n))])
 	}
-	clear(h.b[inodeAddrs+4*n.words() : inodeAddrs+4*(n.words()+inodeNids)])
-	h.b.put32(inodeXattrNid, 0)
-	h.b.put64(inodeBlocks, 1)
-	h.b.put32(inodeLinks, 1)
-	clear(h.b[inodeExtent:inodeAddrs])
-	r.c.m.handles[n.ino()] = h
+	clear(n[inodeAddrs+4*n.words() : inodeAddrs+4*(n.words()+inodeNids)])
+	n.put32(inodeXattrNid, 0)
+	n.put64(inodeBlocks, 1)
+	n.put32(inodeLinks, 1)
+	clear(n[inodeExtent:inodeAddrs])
+	h := &handle{w: r.w, path: textf("<inode %d>", ino), nid: ino, b: n}
+	r.c.m.handles[ino] = h
 	return h, nil
 }
 
@@ -240,11 +250,9 @@ func (r *replay) link(h *handle, n nodeBlock) error {
 	if !dir.b.isDir() {
 		return nil
 	}
-	name := dirName{name: slices.Clone(n.name()), hash: nameHash(n.name())}
-	if !dir.has(adviseEncrypted) {
-		if name, err = dir.nameIn(string(n.name())); err != nil {
-			return nil // such a name cannot be
-		}
+	name, ok := dir.recovered(n)
+	if !ok {
+		return nil // such a name cannot be
 	}
 	old, _, err := dir.lookup(&name)
 	if err != nil || old == h.nid {
@@ -256,8 +264,26 @@ func (r *replay) link(h *handle, n nodeBlock) error {
 		}
 	}
 	h.b.put32(inodeParent, parent)
-	h.b.putName(name.name)
+	copy(h.b[inodeNameLen:inodeDirLevel], n[inodeNameLen:inodeDirLevel])
 	return dir.add(&name, h.nid, kindOf(h.b.fileType()))
+}
+
+// recovered is the name that an inode notes of itself, for its directory. [Linux]
+// behaviour init_recovered_filename(): where names are encrypted and folded their
+// hash needs the key, and stands behind the name.
+func (h *handle) recovered(n nodeBlock) (name dirName, ok bool) {
+	if !h.has(adviseEncrypted) {
+		name, err := h.nameIn(string(n.name()))
+		return name, err == nil
+	}
+	name = dirName{name: slices.Clone(n.name()), hash: nameHash(n.name())}
+	if h.b.flags()&flagCasefold == 0 || !h.w.g.Has(featCasefold) {
+		return name, true
+	}
+	const hashLen = 4
+	end := inodeName + len(name.name)
+	name.hash = n.u32(end)
+	return name, end+hashLen <= inodeName+maxNameLen
 }
 
 // unlink takes a name from a file, and frees it if that was the last.
@@ -270,7 +296,7 @@ func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
 		return err
 	}
 	if x.b.isDir() {
-		return vol.ErrDamaged
+		return r.unlinkDir(dir, x)
 	}
 	if links := x.b.links(); links > 1 {
 		x.b.put32(inodeLinks, links-1)
@@ -281,6 +307,25 @@ func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
 	}
 	delete(r.c.m.handles, ino)
 	return r.c.freeInode(r.ctx, ino)
+}
+
+// unlinkDir is for a directory that was removed after the checkpoint. What it had
+// then may have been removed, too, or moved: of one that was not empty that is not
+// known, and so it is left without a name, for the check to find.
+func (r *replay) unlinkDir(dir, x *handle) error {
+	dir.b.put32(inodeLinks, dir.b.links()-1)
+	full := errors.New("it has entries")
+	t := &tree{l: &loaded{d: r.w.d, g: r.c.g}, w: r.w}
+	var bad error
+	err := t.entries(r.ctx, x, &bad, func(string, uint32) error { return full })
+	switch {
+	case errors.Is(err, full) || bad != nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	delete(r.c.m.handles, x.nid)
+	return r.c.freeInode(r.ctx, x.nid)
 }
 
 // takeData takes over what a node holds or leads to, [Linux] behaviour

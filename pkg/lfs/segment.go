@@ -103,6 +103,21 @@ func (s *state) summaryFaults() []logFault {
 	return fs
 }
 
+// reserveFault is why the kernel does not take what a checkpoint keeps back, ""
+// where it does: [Linux] f2fs_sanity_check_ckpt. A volume that is never written
+// keeps nothing.
+func (g *Geometry) reserveFault(cp checkpoint) string {
+	reserved, over := cp.reserved(), cp.overprovision()
+	tables := uint64(g.CPSegments) + uint64(g.SITSegments) + uint64(g.NATSegments) + uint64(g.SSASegments)
+	switch {
+	case (reserved == 0 || over == 0) && !g.ReadOnly():
+		return textf("%d segments are reserved and %d over-provisioned", reserved, over)
+	case tables+uint64(reserved) >= uint64(g.Segments):
+		return textf("%d segments are reserved, of %d that there are beside the tables", reserved, uint64(g.Segments)-tables)
+	}
+	return ""
+}
+
 // userBlocksFault is why the kernel does not take the number of blocks that
 // users may have, "" where it does: [Linux] f2fs_sanity_check_ckpt. On a volume
 // that is never written there is no reserve.

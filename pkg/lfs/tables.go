@@ -35,13 +35,13 @@ func (t *tables) inUse() (n int) {
 // bytes a node.
 func (s *state) loadTables(ctx context.Context, d dev.Device, window int64) (*tables, dev.ReadStats, error) {
 	l := newTableLoader(s)
-	plug := dev.NewPlug(wholeBlocks{d, s.g.BlockSize}, s.g.window(d, window))
+	plug := dev.NewPlug(dev.WholeUnits{Device: d, Unit: s.g.BlockSize}, s.g.window(d, window))
 	s.addTable(plug, l.sitEnd, func(i uint32) uint32 { return s.g.SITAddr(i, testMSB(s.sitVersions, i)) })
 	s.addTable(plug, s.g.NATBlocks(), func(i uint32) uint32 { return s.g.NATAddr(i, testMSB(s.natVersions, i)) })
 	// One worker is a reader that has each piece in its cache still when it looks
 	// at it, which counts for more here than to read the next one meanwhile.
 	o := dev.ReadOptions{Holes: true, Window: s.g.window(d, window)}
-	stats, err := dev.ReadRunsWide(ctx, wholeBlocks{d, s.g.BlockSize}, plug.Unplug(), o, 1, func() func(dev.Range, []byte) error {
+	stats, err := dev.ReadRunsWide(ctx, dev.WholeUnits{Device: d, Unit: s.g.BlockSize}, plug.Unplug(), o, 1, func() func(dev.Range, []byte) error {
 		return func(p dev.Range, b []byte) error {
 			l.piece(p, b)
 			return nil
@@ -146,12 +146,12 @@ func (l *tableLoader) natBlock(index uint32, b []byte) {
 	if l.s.natBits != nil && l.s.natBits.wrong(index, b, int(l.natPer)) {
 		l.t.badBits = append(l.t.badBits, index)
 	}
-	if b == nil && !l.natMarked[index] {
+	marked, first, end := l.natMarked[index], uint64(index)*uint64(l.natPer), uint64(l.g.NIDs())
+	if b == nil && !marked || first >= end { // NAT may have room for more than there are numbers
 		return
 	}
-	marked, first := l.natMarked[index], index*l.natPer
-	for k := range l.natPer {
-		nid := first + k
+	for k := range uint32(min(uint64(l.natPer), end-first)) {
+		nid := uint32(first) + k
 		if marked {
 			if e, ok := l.nats[nid]; ok {
 				l.takeNAT(nid, e)
@@ -168,25 +168,6 @@ func (l *tableLoader) takeNAT(nid uint32, e natEntry) {
 	if addr, ino := e.addr(), e.ino(); addr != nullAddr || ino != 0 {
 		l.t.nodes = append(l.t.nodes, node{nid: nid, ino: ino, addr: addr, version: e.version(), inode: -1})
 	}
-}
-
-// wholeBlocks is a device whose holes are whole blocks: what is read around
-// them is then made of whole blocks, too. A host has holes in units of its own,
-// and a volume may begin anywhere in a file.
-type wholeBlocks struct {
-	dev.Device
-	block int64 // bytes
-}
-
-// NextData widens data to blocks.
-func (w wholeBlocks) NextData(off int64) dev.Range {
-	r := w.Device.NextData(off)
-	if r.Empty() {
-		return r
-	}
-	from := max(off, r.Off/w.block*w.block)
-	end := min((r.End()+w.block-1)/w.block*w.block, w.Size())
-	return dev.Range{Off: from, Len: end - from}
 }
 
 // window is a window of whole blocks, so that no piece ends inside of one. 0

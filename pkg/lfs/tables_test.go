@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"testing"
@@ -51,7 +52,7 @@ func TestWholeBlocks(t *testing.T) {
 		for range 3 {
 			change(t, d, rnd.Int64N(block*40), 1)
 		}
-		w := wholeBlocks{d, block}
+		w := dev.WholeUnits{Device: d, Unit: block}
 		for off := int64(0); off < d.Size(); off += block {
 			r, plain := w.NextData(off), d.NextData(off)
 			if r.Empty() != plain.Empty() {
@@ -277,5 +278,26 @@ func TestFreeSegments(t *testing.T) {
 	}
 	if got != want {
 		t.Errorf("free are %+v, should be %+v", got, want)
+	}
+}
+
+// TestNATBeyond: NAT may have room for more entries than numbers of 32 bits; what
+// is behind the last one is nobody's.
+func TestNATBeyond(t *testing.T) {
+	l := newLab(t, "")
+	s := *stateOf(t, l.d)
+	g := *s.g
+	g.NATSegments = 2 * (1<<32/455/segmentBlocks + 2)
+	s.g = &g
+	load := newTableLoader(&s)
+	b := bytes.Repeat([]byte{1}, int(g.BlockSize))
+	last := uint32((1<<32 - 1) / 455)
+	load.natBlock(last+1, b)
+	if n := len(load.t.nodes); n != 0 {
+		t.Errorf("%d nodes are beyond the last one, the first is %d", n, load.t.nodes[0].nid)
+	}
+	load.natBlock(last, b)
+	if n := load.t.nodes; uint32(len(n)) != g.NIDs()-last*455 || n[len(n)-1].nid != g.NIDs()-1 {
+		t.Errorf("%d nodes are in the last block, up to %d", len(n), n[len(n)-1].nid)
 	}
 }

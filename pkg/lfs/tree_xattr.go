@@ -32,7 +32,7 @@ func (h *handle) xattrList() ([]byte, error) {
 		list = append(list, h.xattrArea()...)
 	}
 	if nid := h.b.xattrNid(); nid != 0 {
-		n, err := h.w.node(nid, h.nid)
+		n, err := h.w.part(nid, h.nid)
 		if err != nil {
 			return nil, pathError(h.path, err)
 		}

@@ -39,7 +39,7 @@ type owner struct {
 type body struct {
 	tally
 	inode                 int32
-	inline, cluster       byte   // log2 of the blocks of a compressed cluster, 0 for none
+	inline, cluster       byte   // log2 of the blocks of a compressed cluster, 0 for none, or unknownCluster
 	keeps                 byte   // what becomes of its blocks
 	size, blocks          uint64 // as they are stored
 	savedSays             uint64 // blocks that compression saved, as it is stored

@@ -120,18 +120,21 @@ func (h *harvest) checkInode(i int32, f *body, b nodeBlock) {
 // inode lies behind them.
 func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 	w, x := h.w, &h.inodes[i]
-	n := b.extraLen()
-	if b.hasExtra() && (!w.g.Has(featExtraAttr) || n%4 != 0 || n < 4 || n > maxExtraLen) {
-		h.at(i, x, "inode-extra", n, nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
+	if b.hasExtra() && (!w.g.Has(featExtraAttr) || !b.extraOK()) {
+		h.at(i, x, "inode-extra", b.extraLen(), nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
 		return
 	}
 	if c := w.g.clusterLog(b); c > 0 {
 		f.cluster, f.savedSays = c, b.u64(inodeComprBlocks)
 	}
-	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && b.inline()&inlineXattr != 0 {
-		if words := int(b.xattrWords()); words == 0 || words > maxXattrWords(b) {
-			h.at(i, x, "inode-inline-xattr", words, nil, "words; it can be 1 to %d", maxXattrWords(b))
+	if !w.g.compressionOK(b) {
+		h.at(i, x, "inode-compress", nil, nil, "clusters of 2^%d blocks, algorithm %d", b.logCluster(), b[inodeComprAlgo])
+		if f.cluster == 0 && x.fileType() == modeFile {
+			f.cluster = unknownCluster
 		}
+	}
+	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && w.g.xattrWords(b) != int(b.xattrWords()) {
+		h.at(i, x, "inode-inline-xattr", int(b.xattrWords()), nil, "words; it can be 1 to %d", maxXattrWords(b))
 	}
 }
 
@@ -143,28 +146,18 @@ func maxXattrWords(b nodeBlock) int {
 	return b.words() - maxExtraLen/4 - inlineReserved - smallest/4
 }
 
-// extraWords is how many words the extra attributes take: none where the volume
-// has no such, and where their length cannot be believed as many as its features
-// need.
-func (g *Geometry) extraWords(b nodeBlock) int {
-	n := b.extraLen()
-	switch {
-	case !b.hasExtra() || !g.Has(featExtraAttr):
-		return 0
-	case n%4 != 0 || n < 4 || n > maxExtraLen:
-		return extraLen(g.Features) / 4
-	}
-	return n / 4
-}
-
-// xattrWords is how many words at the end of an inode are for attributes; the
-// usual number where what the inode says cannot be believed. [Linux] behaviour:
-// with the feature they are kept free even where there is no such attribute.
+// xattrWords is how many words at the end of an inode are for attributes. Where
+// what the inode says cannot be believed it is the usual number, or none where it
+// has no attributes there: [Linux] behaviour f2fs_new_inode(). With the feature what
+// it says counts even where there is no attribute.
 func (g *Geometry) xattrWords(b nodeBlock) int {
 	if g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) {
 		n := int(b.xattrWords())
-		if n > maxXattrWords(b) || n == 0 && b.inline()&inlineXattr != 0 {
+		switch inline := b.inline()&inlineXattr != 0; {
+		case inline && (n == 0 || n > maxXattrWords(b)):
 			return defaultXattrWords
+		case n > maxXattrWords(b):
+			return 0
 		}
 		return n
 	}

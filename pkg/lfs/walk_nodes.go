@@ -111,7 +111,7 @@ func (h *harvest) follow(f follow) {
 // slotsOf is how many of n pointers count: for a compressed file whole
 // clusters.
 func (f *body) slotsOf(n int) int {
-	if f.cluster > 0 {
+	if f.cluster > 0 && f.cluster != unknownCluster {
 		return n >> f.cluster << f.cluster
 	}
 	return n

@@ -268,7 +268,7 @@ func (h *harvest) judgeBody(i int32, x *inode, f *body) {
 	if f.counted != f.blocks {
 		h.at(i, x, "inode-blocks", f.blocks, f.counted, "")
 	}
-	if f.cluster > 0 && f.savedSays != f.saved {
+	if f.cluster > 0 && f.cluster != unknownCluster && f.savedSays != f.saved {
 		h.at(i, x, "inode-saved", f.savedSays, f.saved, "")
 	}
 	h.judgeSize(i, x, f)

@@ -70,6 +70,24 @@ func (w *writer) node(nid, ino uint32) (nodeBlock, error) {
 	return n, nil
 }
 
+// part is node of what an inode or another node leads to: that is no inode, or
+// its words are not where they are looked for.
+func (w *writer) part(nid, ino uint32) (nodeBlock, error) {
+	n := make(nodeBlock, w.g.BlockSize)
+	if err := w.readPart(nid, ino, n); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// readPart is part into memory that is there.
+func (w *writer) readPart(nid, ino uint32, n nodeBlock) error {
+	if nid == ino {
+		return damagedf("inode %d leads to itself; run check -y", ino)
+	}
+	return w.readNode(nid, ino, n)
+}
+
 // readNode is node into memory that is there.
 func (w *writer) readNode(nid, ino uint32, n nodeBlock) error {
 	e, err := w.nat.get(nid)

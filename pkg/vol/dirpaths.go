@@ -36,11 +36,15 @@ func (p *DirPaths) Of(i int32, up func(i int32) (name string, parent int32)) str
 		above = p.path
 	}
 	slices.Reverse(parts)
-	path := strings.Join(append([]string{above}, parts...), "/")
-	if len(path) > MaxPath {
-		// The end says where it is, the slots say it exactly.
-		path = strings.ToValidUTF8("/…"+path[len(path)-MaxPath:], "�")
+	p.last, p.path = from, clipPath(strings.Join(append([]string{above}, parts...), "/"))
+	return p.path
+}
+
+// clipPath is path, or where it is longer than MaxPath its end, behind "/…": that says
+// best where it is.
+func clipPath(path string) string {
+	if len(path) <= MaxPath {
+		return path
 	}
-	p.last, p.path = from, path
-	return path
+	return strings.ToValidUTF8("/…"+path[len(path)-MaxPath:], "�")
 }

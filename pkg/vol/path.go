@@ -11,8 +11,12 @@ import (
 // goes: as many as there can be in the 4096 bytes that Linux takes, path_resolution(7).
 const MaxDepth = 2048
 
-// TooDeep is an error that says that a path has more than MaxDepth components, or nil.
+// TooDeep is an error that says that a path has more than MaxDepth components, or more
+// bytes than a walk goes into, or nil.
 func TooDeep(path string) error {
+	if len(path) > maxWalkPath {
+		return fmt.Errorf("the path has %d bytes, and %d are the most", len(path), maxWalkPath)
+	}
 	if n := strings.Count(path, "/"); n >= MaxDepth {
 		return fmt.Errorf("the path has %d components, and %d are the most", n+1, MaxDepth)
 	}

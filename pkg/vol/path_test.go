@@ -31,6 +31,10 @@ func TestTooDeep(t *testing.T) {
 	if _, err := SplitPath("a/" + most); !errors.Is(err, ErrRequest) || TooDeep("a/"+most) == nil {
 		t.Errorf("%v", err)
 	}
+	long := strings.Repeat(strings.Repeat("n", 255)+"/", maxWalkPath/256)
+	if TooDeep(long) != nil || TooDeep(long+"f") == nil {
+		t.Errorf("%d bytes: %v, and one more: %v", len(long), TooDeep(long), TooDeep(long+"f"))
+	}
 	if parts, err := SplitPath(strings.Repeat("./", 2*MaxDepth) + "f"); err != nil || len(parts) != 1 {
 		t.Errorf("%v, %v", parts, err)
 	}

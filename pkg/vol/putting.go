@@ -8,16 +8,13 @@ import (
 	"path"
 )
 
-// Folders are the directories of a volume of the FAT family while a change is
-// made to them. D is one of them, a pointer. A slot is the place of an entry in
-// its directory.
+// Folders are what of a FolderTree a change needs that makes entries or takes them
+// away.
 type Folders[D comparable] interface {
 	Root() D
 	Path(dir D) string
-	// Lookup finds a name, as the format compares names.
 	Lookup(dir D, name string) (slot int, ok bool)
-	// Enter goes from dir into its directory name, which it makes with create
-	// set, if there is none. at is the path that it is for, for messages.
+	// Enter is EnterFolder.
 	Enter(dir D, name, at string, create bool) (D, error)
 	// Run carries the change out on the transaction: it allocates, stages and
 	// verifies, or fails; then what is staged must not be committed.

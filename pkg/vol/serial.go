@@ -1,6 +1,7 @@
 package vol
 
 import (
+	"fmt"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ func ParseSerial(s string) (uint32, error) {
 	}
 	return uint32(v), nil
 }
+
+// SerialText is a serial number as ParseSerial reads it, "1234-ABCD".
+func SerialText(v uint32) string { return fmt.Sprintf("%04X-%04X", v>>16, v&0xFFFF) }
 
 // SerialFrom makes a serial number of a seed. It is never 0, which some
 // systems take for none. Seeds that differ in a few bits only, as times do,

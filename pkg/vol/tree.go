@@ -45,6 +45,15 @@ type Tree interface {
 	Fold(name string) string
 }
 
+// maxWalkPath is how many bytes the path of a directory may have that a walk goes
+// into: Windows takes paths of up to 32767 units of UTF-16, which are at most so many.
+// heldPath is up to how many of them are kept of each of its entries: of a longer path
+// that they all begin with, one directory of an image of a few MiB would fill memory.
+const (
+	maxWalkPath = 3 << 15
+	heldPath    = MaxPath
+)
+
 // Resolve finds the node at path, which may begin with "/" or mtools' "::". Errors are
 // ErrRequest, and fs.ErrNotExist or syscall.ENOTDIR, or those of reading.
 func Resolve(t Tree, p string) (*Node, error) {
@@ -118,25 +127,35 @@ func (w *walk) visit(n *Node, depth int) error {
 			return nil
 		}
 	}
-	for _, k := range kids {
+	for i, k := range kids {
 		if err != nil {
 			return err
 		}
-		err = w.visit(k, depth+1)
+		if len(n.Path) > heldPath {
+			k.Path = n.Path + "/" + k.Path
+		}
+		kids[i], err = nil, w.visit(k, depth+1)
 	}
 	return err
 }
 
-// kids is what is in a directory, in order of name, as far as it can be read.
+// kids is what is in a directory, in order of name, as far as it can be read. Where
+// its path is longer than heldPath they have their names as paths.
 func (w *walk) kids(n *Node, depth int) (kids []*Node, err error) {
 	if before, twice := w.seen[n.ID]; twice && n.ID != 0 { // a directory without clusters holds nothing
-		return nil, fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, n.Path, before)
+		return nil, fmt.Errorf("%w: %s is the same directory as %s; run check first", ErrDamaged, clipPath(n.Path), before)
 	}
 	if depth > MaxDepth {
-		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, n.Path, MaxDepth)
+		return nil, fmt.Errorf("%w: %s: directories are more than %d deep", ErrDamaged, clipPath(n.Path), MaxDepth)
 	}
-	w.seen[n.ID] = n.Path
+	if len(n.Path) > maxWalkPath {
+		return nil, fmt.Errorf("%w: %s: its path has %d bytes, more than any system takes", ErrDamaged, clipPath(n.Path), len(n.Path))
+	}
+	w.seen[n.ID] = clipPath(n.Path)
 	err = w.t.List(w.ctx, n, func(k *Node) error {
+		if len(n.Path) > heldPath {
+			k.Path = strings.Clone(k.Path[len(n.Path)+1:])
+		}
 		kids = append(kids, k)
 		return nil
 	})
@@ -159,12 +178,12 @@ func Glob(ctx context.Context, t Tree, pattern string) ([]*Node, error) {
 	if !strings.ContainsAny(pattern, `*?[\`) || !errors.Is(err, ErrRequest) {
 		return nil, err
 	}
+	if _, bad := path.Match(pattern, ""); bad != nil {
+		return nil, err // so it can be a path alone
+	}
 	parts, err := pathParts(pattern)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, fmt.Errorf("%w: %q is no pattern: %w", ErrUsage, pattern, err)
 	}
 	root, err := t.Root()
 	if err != nil {

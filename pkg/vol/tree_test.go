@@ -130,7 +130,7 @@ func TestGlob(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", pattern, got, err, want)
 		}
 	}
-	for pattern, want := range map[string]error{"*.zip": fs.ErrNotExist, "a.txt/x": ErrRequest, "none": fs.ErrNotExist, "[x": ErrUsage, "../a.txt": ErrRequest} {
+	for pattern, want := range map[string]error{"*.zip": fs.ErrNotExist, "a.txt/x": ErrRequest, "none": fs.ErrNotExist, "[x": fs.ErrNotExist, "a.txt/[x": ErrRequest, "../a.txt": ErrRequest} {
 		if _, err := Glob(context.Background(), g, pattern); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", pattern, err, want)
 		}
@@ -208,4 +208,38 @@ func TestNextData(t *testing.T) {
 func mapped(pos, n int64, unwritten bool) (m Mapping) {
 	m.Pos, m.Length, m.Unwritten = pos, n, unwritten
 	return m
+}
+
+// deepTree is a directory that holds one of a long name, and so on, and a file in each.
+type deepTree struct{ graph }
+
+func (deepTree) List(_ context.Context, d *Node, fn func(*Node) error) error {
+	dir := &Node{Path: JoinPath(d.Path, strings.Repeat("d", 250)), ID: d.ID + 1, Attr: Attr{Kind: KindDir}}
+	return errors.Join(fn(&Node{Path: JoinPath(d.Path, "x"), Attr: Attr{Kind: KindFile}}), fn(dir))
+}
+
+// TestWalkDeep: a walk ends where paths become longer than any system takes, and all
+// that it meets up to there has its whole path.
+func TestWalkDeep(t *testing.T) {
+	var told []error
+	met, longest := 0, ""
+	root := &Node{Path: "/", ID: 1, Attr: Attr{Kind: KindDir}}
+	err := Walk(context.Background(), deepTree{}, root, func(n *Node, err error) error {
+		if err != nil {
+			told = append(told, err)
+			return nil
+		}
+		if met++; n.IsDir() {
+			longest = n.Path
+		} else if at := strings.Count(n.Path, "/") - 1; n.Path != strings.Repeat("/"+strings.Repeat("d", 250), at)+"/x" {
+			t.Fatalf("%d bytes of path: %.600s", len(n.Path), n.Path)
+		}
+		return nil
+	})
+	if err != nil || len(told) != 1 || !errors.Is(told[0], ErrDamaged) || len(told[0].Error()) > MaxPath+200 {
+		t.Errorf("%v; told %.300v", err, told)
+	}
+	if n := maxWalkPath / 251; len(longest) != 251*(n+1) || met != 2+2*(n+1)-1 {
+		t.Errorf("%d met, the longest with %d bytes", met, len(longest))
+	}
 }

@@ -60,7 +60,7 @@ type Identity struct {
 	Type       string // "fat32"
 	Label, ID  string
 	Size       int64  // bytes that the volume claims; 0 where unknown
-	Note       string // why Confidence is less than Sure, in words
+	Note       string // why Confidence is less than Sure, or what is damaged all the same, in words
 }
 
 // Confidence of a Probe, in rising order.

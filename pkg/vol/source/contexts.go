@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -27,8 +29,13 @@ type rule struct {
 	context string         // "<<none>>": no label
 }
 
-// ReadContexts reads a file of contexts.
-func ReadContexts(name string) (*Contexts, error) {
+// ReadContexts reads a file of contexts. Errors are ErrUsage with the line, those of
+// reading, and that of ctx, for a pipe waits for who writes to it.
+func ReadContexts(ctx context.Context, name string) (*Contexts, error) {
+	return dev.Await(ctx, func() (*Contexts, error) { return readContexts(name) }, nil)
+}
+
+func readContexts(name string) (*Contexts, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package source
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -140,6 +141,9 @@ func (t *tarList) read() error {
 			if len(t.es) == 0 && t.size < 2*tarBlock {
 				return fmt.Errorf("%w: this is no tar archive: it has %d bytes", vol.ErrRequest, t.size)
 			}
+			if err := t.empty(); err != nil {
+				return err
+			}
 			if len(in.blocks) == 0 {
 				return vol.Refusef("the tar archive is truncated: it ends at byte %d without a block of zeros, which is the mark of its end", t.size)
 			}
@@ -151,6 +155,20 @@ func (t *tarList) read() error {
 			return err
 		}
 	}
+}
+
+// empty looks whether an archive without entries is one: the zeros of its end begin many
+// a disk image, too. Whoever fills a volume with that wants to hear of it.
+func (t *tarList) empty() error {
+	head := make([]byte, min(t.size, 64<<10))
+	if _, err := t.a.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	zeros := len(head) - len(bytes.TrimLeft(head, "\x00"))
+	if len(t.es) == 0 && zeros >= tarBlock && zeros < len(head) {
+		return fmt.Errorf("%w: this is no tar archive: it begins with zeros, and at byte %d is something else", vol.ErrRequest, zeros)
+	}
+	return nil
 }
 
 // add lists one entry.
