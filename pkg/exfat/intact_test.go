@@ -25,6 +25,7 @@ func TestIntactFiles(t *testing.T) {
 		Rests: restsOf,
 		// A directory does not say where it belongs, nor how it is called.
 		Ambiguous: []string{"directory-twice", "name-twice"},
+		Once:      []uint64{2311},
 	}.Run(t, 150)
 }
 
