@@ -231,7 +231,7 @@ func (o *checkOptions) decider(ctx context.Context, a *app, name string, base in
 	return func(f *vol.Finding) int {
 		offered := f.Offered()
 		wanted = wanted || named(offered, rejoinName) >= 0
-		if f.Slug == orphanSlug && o.orphans != "" {
+		if isOrphans(f.Slug) && o.orphans != "" {
 			return named(offered, o.orphans)
 		}
 		if o.discard && (f.Slug == replaySlug || f.Slug == replayBadSlug) {
@@ -246,19 +246,19 @@ func (o *checkOptions) decider(ctx context.Context, a *app, name string, base in
 			return -1 // it is legal, and none of our business
 		case o.mode == modeAll:
 			return 0
-		case f.Slug == orphanSlug && wanted:
+		case isOrphans(f.Slug) && wanted:
 			return -1 // as a file of their own they would be lost to it
 		}
 		return lossless(offered)
 	}
 }
 
-// orphanSlug is the problem that --orphans is about, in every catalogue, rejoinName the
-// repair that gives a file lost clusters which continue it.
-const (
-	orphanSlug = "lost-chains"
-	rejoinName = "rejoin"
-)
+// isOrphans reports whether a problem is the one that --orphans is about: FAT's and
+// exFAT's catalogues call it differently.
+func isOrphans(slug string) bool { return slug == "lost-chains" || slug == "lost-clusters" }
+
+// rejoinName is the repair that gives a file lost clusters which continue it.
+const rejoinName = "rejoin"
 
 // replaySlug and replayBadSlug are the problems that --discard-log is about.
 const (

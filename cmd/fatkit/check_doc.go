@@ -142,7 +142,7 @@ func (v *volumeDoc) want() {
 		return f.Repaired == "" && slices.ContainsFunc(f.Repairs, func(r repairDoc) bool { return r.Name == rejoinName })
 	})
 	for i := range v.Findings {
-		v.Findings[i].wanted = wanted && v.Findings[i].Slug == orphanSlug
+		v.Findings[i].wanted = wanted && isOrphans(v.Findings[i].Slug)
 	}
 }
 

@@ -398,7 +398,7 @@ func (t *textReporter) advise(d *checkDoc) {
 			default:
 				lossy++
 			}
-			if f.Repaired == "" && f.Slug == orphanSlug {
+			if f.Repaired == "" && isOrphans(f.Slug) {
 				rescue = " --orphans rescue"
 			}
 		}

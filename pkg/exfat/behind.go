@@ -2,8 +2,10 @@ package exfat
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/space"
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -118,17 +120,29 @@ func (h *hiddenSets) slot(k int32, e entry) {
 	h.set = h.set[:0]
 }
 
+// behindSet is an entry set behind an end mark that is whole and leads to clusters
+// that nobody else has, or to none.
+type behindSet struct {
+	stream
+	part int32 // how many end marks stand before it
+	own  bool  // it is in use; else its clusters are marked as free, as those of what was deleted
+}
+
 // ownSets are the entry sets behind an end mark that are whole and lead to
 // clusters of their own, or to none. Others are leftovers of what was deleted.
+// One whose clusters are free is no leftover where another beside it, with no end
+// mark between them, is in use: then it is the mark before them that is wrong.
 func (c *checker) ownSets(n *endNote) ([]setRef, error) {
-	var own []setRef
+	var sets []behindSet
+	part, last := int32(0), n.end
+	live := map[int32]bool{}
 	h := &hiddenSets{fn: func(slot int32, set []byte) error {
-		st := streamOf(set)
-		x := stream{start: st.first(), length: st.length(), noFat: st.noFatChain()}
-		x.need, _ = c.g.ClustersFor(x.length)
-		ok, err := c.walk.plausible(&x)
-		if ok && (x.length == 0 || !c.walk.claimed.Used(x.start-firstCluster)) {
-			own = append(own, setRef{n.dir, slot, int32(len(set) / entryLen)})
+		x := c.streamIn(set)
+		x.ref = setRef{n.dir, slot, int32(len(set) / entryLen)}
+		ok, own, err := c.ownsBehind(&x)
+		if ok {
+			sets = append(sets, behindSet{x, part, own})
+			live[part] = live[part] || own && x.length > 0
 		}
 		return err
 	}}
@@ -136,10 +150,121 @@ func (c *checker) ownSets(n *endNote) ([]setRef, error) {
 	if err := s.fill(); err != nil {
 		return nil, err
 	}
-	if err := s.eachBehind(h.slot); err != nil {
-		return nil, err
+	err := s.eachBehind(func(k int32, e entry) {
+		if k != last+1 || e.isEnd() {
+			part++
+		}
+		last = k
+		h.slot(k, e)
+	})
+	if err == nil {
+		err = h.err
 	}
-	return own, h.err
+	var own []setRef
+	for i := range sets {
+		x := &sets[i]
+		if !x.own && !live[x.part] || err != nil {
+			continue
+		}
+		own = append(own, x.ref)
+		err = c.lost.keep(&x.stream, 0)
+	}
+	return own, err
+}
+
+// streamIn is what the entry set of a file says of its clusters.
+func (c *checker) streamIn(set entrySet) stream {
+	st := streamOf(set)
+	x := stream{start: st.first(), length: st.length(), noFat: st.noFatChain(), isDir: entry(set).attributes()&attrDirectory != 0}
+	x.need, _ = c.g.ClustersFor(x.length)
+	return x
+}
+
+// maxKeepDepth is how deep directories behind end marks are looked into.
+const maxKeepDepth = 64
+
+// keep takes clusters that look lost, and are not: those of a stream that is to be
+// shown, and of all that is in it if it is a directory. No other stream may be
+// continued with them.
+func (l *lostClusters) keep(x *stream, depth int) error {
+	ok, err := l.c.walk.weighsAs(x, false, fitsHeap)
+	if err != nil || !ok || x.length == 0 || l.taken.Used(x.start-firstCluster) {
+		return err
+	}
+	es := []space.Extent{{Start: x.start, Len: x.need}}
+	if !x.noFat {
+		if es, err = l.c.tab.follow(x.start, x.need, x.need); err != nil {
+			return err
+		}
+	}
+	for _, e := range es {
+		if !l.isFree(e) || !l.c.walk.isFree(e.Start, e.Len) {
+			return nil
+		}
+	}
+	if _, err = l.take(es, nil); err != nil || !x.isDir || depth == maxKeepDepth {
+		return err
+	}
+	h := &hiddenSets{fn: func(_ int32, set []byte) error {
+		y := l.c.streamIn(set)
+		return l.keep(&y, depth+1)
+	}}
+	buf := make([]byte, min(l.c.g.ClusterSize, readPiece))
+	k := int32(0)
+	for _, e := range es {
+		for r := l.c.g.ClusterRange(e.Start, e.Len); r.Len > 0; r.Off, r.Len = r.Off+int64(len(buf)), r.Len-int64(len(buf)) {
+			if _, err := l.c.d.ReadAt(buf, r.Off); err != nil {
+				return err
+			}
+			for b := buf; len(b) > 0; b, k = b[entryLen:], k+1 {
+				h.slot(k, entry(b[:entryLen]))
+			}
+		}
+	}
+	return h.err
+}
+
+// ownsBehind reports whether what stands behind an end mark leads to clusters that
+// nobody else has, or to none; own, that it is no leftover: those of a file that
+// was deleted are free. Where only some are, or where the bitmap is wrong nearby,
+// it is the bitmap that was hit.
+func (c *checker) ownsBehind(x *stream) (ok, own bool, err error) {
+	f, err := c.walk.weigh(x, false)
+	if err != nil || f == fitsNot || x.length == 0 {
+		return f == fits, f == fits, err
+	}
+	es := []space.Extent{{Start: x.start, Len: x.need}}
+	if !x.noFat {
+		if es, err = c.tab.follow(x.start, x.need, x.need); err != nil {
+			return false, false, err
+		}
+	}
+	own = f == fits
+	for _, e := range es {
+		if !c.walk.isFree(e.Start, e.Len) {
+			ok = f == fits && !c.walk.claimed.Used(x.start-firstCluster)
+			return ok, ok, nil
+		}
+		if own {
+			continue
+		}
+		n, err := c.bits.countUsed(e)
+		if err != nil {
+			return false, false, err
+		}
+		own = n > 0 || c.missedNear(e.Start)
+	}
+	return true, own, nil
+}
+
+// missedNear reports whether clusters of files are marked as free in the sector of
+// the bitmap that has the bit of cl.
+func (c *checker) missedNear(cl uint32) bool {
+	per := uint32(c.g.SectorSize * 8)
+	first := (cl - firstCluster) / per * per
+	return slices.ContainsFunc(c.missed.runs, func(e space.Extent) bool {
+		return uint64(e.Start-firstCluster) < uint64(first)+uint64(per) && e.End() > uint64(first)+firstCluster
+	})
 }
 
 func (c *checker) reportEnd(r *vol.Report, n *endNote) error {

@@ -32,8 +32,8 @@ type checker struct {
 	ofDirs *space.Sparse      // of all directories, made when it is asked for
 	stats  vol.Stats
 
-	weighed   map[weighed]bool // of streams whose first cluster another has
-	fruitless uint64           // clusters looked at for streams that cannot have them
+	weighed   map[weighed]fit // of streams whose first cluster another has
+	fruitless uint64          // clusters looked at for streams that cannot have them
 
 	thorough  bool                 // no set takes the way of plain ones; tests hold the two against each other
 	renamed   map[setRef]bool      // sets that got another name

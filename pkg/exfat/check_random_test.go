@@ -3,9 +3,7 @@ package exfat
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,21 +11,6 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
-
-// seeds are the random volumes that a test tries: a few, or as many as
-// FATKIT_SEEDS asks for.
-func seeds(t *testing.T, n int) int {
-	t.Helper()
-	if s := os.Getenv("FATKIT_SEEDS"); s != "" {
-		n, err := strconv.Atoi(s)
-		must(t, err)
-		return n
-	}
-	if testing.Short() {
-		return n / 5
-	}
-	return n
-}
 
 // soft is a testing.TB on which an injury that cannot be done any more, because
 // an earlier one took what it is for, gives up quietly.
@@ -69,7 +52,7 @@ func threeLabs(t *testing.T) map[string]*lab {
 func TestManyInjuries(t *testing.T) {
 	labs := threeLabs(t)
 	all := injuries()
-	for seed := range seeds(t, 200) {
+	for seed := range voltest.Rounds(t, 200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 1))
 			kind := randomKind(rnd)
@@ -92,7 +75,7 @@ func TestManyInjuries(t *testing.T) {
 // TestRandomBytes changes bytes of the metadata at random.
 func TestRandomBytes(t *testing.T) {
 	labs := threeLabs(t)
-	for seed := range seeds(t, 200) {
+	for seed := range voltest.Rounds(t, 200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 2))
 			l := labs[randomKind(rnd)].clone(t)

@@ -52,11 +52,12 @@ type variant struct {
 type trust int
 
 const (
-	trusted trust = iota // checksum, bitmap, heap and length agree
-	likely               // all but the checksum
-	unsound              // the bitmap or the heap speaks against it
-	yields               // it would take clusters that others have better claims to
-	foreign              // nothing is known of the entry, and it does not fit
+	trusted  trust = iota // checksum, bitmap, heap and length agree
+	unmarked              // all but the bitmap
+	likely                // all but the checksum
+	unsound               // the bitmap or the heap speaks against it
+	yields                // it would take clusters that others have better claims to
+	foreign               // nothing is known of the entry, and it does not fit
 )
 
 // chain is what following the clusters of a stream found.
@@ -258,40 +259,54 @@ func (w *walk) isFree(start, n uint32) bool {
 // plausible reports whether nothing speaks against a stream before its
 // clusters are claimed: it stays in the heap, its chain has the right length,
 // and the bitmap has all of its clusters as used.
-func (w *walk) plausible(s *stream) (bool, error) { return w.weigh(s, false) }
+func (w *walk) plausible(s *stream) (bool, error) { return w.weighsAs(s, false, fits) }
 
 // fitting reports whether a stream is plausible, and nobody has claimed any of
 // its clusters.
-func (w *walk) fitting(s *stream) (bool, error) { return w.weigh(s, true) }
+func (w *walk) fitting(s *stream) (bool, error) { return w.weighsAs(s, true, fits) }
 
-func (w *walk) weigh(s *stream, free bool) (bool, error) {
+// fit is how much speaks against a stream before its clusters are claimed.
+type fit int
+
+const (
+	fitsNot  fit = iota // its chain has another length, or it leaves the heap
+	fitsHeap            // the bitmap has some of its clusters as free
+	fits                // nothing
+)
+
+func (w *walk) weighsAs(s *stream, free bool, least fit) (bool, error) {
+	f, err := w.weigh(s, free)
+	return f >= least, err
+}
+
+func (w *walk) weigh(s *stream, free bool) (fit, error) {
 	g := w.c.g
-	if s.length == 0 {
-		return s.start == 0, nil
+	if s.length == 0 && s.start == 0 {
+		return fits, nil
 	}
-	if s.need > g.Clusters || !g.Valid(s.start) {
-		return false, nil
+	if s.length == 0 || s.need > g.Clusters || !g.Valid(s.start) {
+		return fitsNot, nil
 	}
 	if free && w.claimed.Used(s.start-firstCluster) {
-		return false, nil
+		return fitsNot, nil
 	}
 	key := weighed{s.start, s.need, s.noFat}
-	if ok, known := w.c.weighed[key]; known && !free {
-		return ok, nil
+	if f, known := w.c.weighed[key]; known && !free {
+		return f, nil
 	}
 	if w.c.lookedTooLong() {
-		return false, nil
+		return fitsNot, nil
 	}
 	taken := w.claimed.Used(s.start - firstCluster)
-	ok, err := w.weighChain(s, free)
+	f, err := w.weighChain(s, free)
 	if taken && err == nil {
 		w.c.fruitless += uint64(s.need)
 		if w.c.weighed == nil {
-			w.c.weighed = map[weighed]bool{}
+			w.c.weighed = map[weighed]fit{}
 		}
-		w.c.weighed[key] = ok
+		w.c.weighed[key] = f
 	}
-	return ok, err
+	return f, err
 }
 
 // weighed is what a stream says that was weighed while another had its first
@@ -311,35 +326,40 @@ const maxFruitless = 16
 func (c *checker) lookedTooLong() bool { return c.fruitless > maxFruitless*uint64(c.g.Clusters) }
 
 // weighChain is weigh for a stream that starts with a cluster that there is.
-func (w *walk) weighChain(s *stream, free bool) (bool, error) {
+func (w *walk) weighChain(s *stream, free bool) (fit, error) {
 	g := w.c.g
 	es := []space.Extent{{Start: s.start, Len: s.need}}
 	if s.noFat && uint64(s.start-firstCluster)+uint64(s.need) > uint64(g.Clusters) {
-		return false, nil
+		return fitsNot, nil
 	}
 	if !s.noFat {
 		var err error
 		broken := new(brokenChain)
 		if es, err = w.c.tab.follow(s.start, s.need, s.need); errors.As(err, &broken) {
-			return false, nil
+			return fitsNot, nil
 		} else if err != nil {
-			return false, err
+			return fitsNot, err
 		}
 	}
+	got := fits
 	for _, e := range es {
 		if isFree := w.isFree(e.Start, e.Len); !isFree && !s.noFat {
 			w.c.fruitless += uint64(e.Len)
 			if free {
-				return false, nil
+				return fitsNot, nil
 			}
 		} else if free && (!isFree || overlaps(e, s.others)) {
-			return false, nil
+			return fitsNot, nil
 		}
-		if n, err := w.c.bits.countUsed(e); err != nil || n != e.Len {
-			return false, err
+		n, err := w.c.bits.countUsed(e)
+		if err != nil {
+			return fitsNot, err
+		}
+		if n != e.Len {
+			got = fitsHeap
 		}
 	}
-	return true, nil
+	return got, nil
 }
 
 // overlaps reports whether e has a cluster in common with any of es.

@@ -53,7 +53,11 @@ func (c *checker) canCopy(f *streamFault) (bool, error) {
 	if tail == 0 || f.need > c.g.Clusters {
 		return false, nil
 	}
-	if ok, err := c.walk.plausible(&f.stream); err != nil || !ok || uint64(tail) <= c.stats.Free {
+	least := fits
+	if f.sealed { // the checksum says whose they are, whatever the bitmap does
+		least = fitsHeap
+	}
+	if ok, err := c.walk.weighsAs(&f.stream, false, least); err != nil || !ok || uint64(tail) <= c.stats.Free {
 		return ok, err
 	}
 	// There may be room all the same, as what nobody else claims stays.

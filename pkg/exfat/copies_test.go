@@ -267,7 +267,7 @@ func TestManyClaims(t *testing.T) {
 		l.full("/E", l.run(3), noFat)
 		l.count()
 	}
-	for seed := range seeds(t, 200) {
+	for seed := range voltest.Rounds(t, 200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 3))
 			whole := labs[randomKind(rnd)]

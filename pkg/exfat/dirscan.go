@@ -40,6 +40,7 @@ type dirScan struct {
 	variants int // sets of which variants were looked for
 	next     slotSum
 	odd      int    // slots that look like anything but entries
+	sealed   int    // sets whose checksum fits
 	were     string // the types that a set has on the disk, where they were hit
 }
 
@@ -101,9 +102,9 @@ func (s *dirScan) look() error {
 	for k := int32(0); k < s.end; {
 		k += s.one(k)
 	}
-	if s.isGarbage() {
+	if garbage, err := s.isGarbage(); err != nil || garbage {
 		s.giveUp()
-		return nil
+		return err
 	}
 	if err := s.behindEnd(); err != nil {
 		return err
@@ -230,9 +231,15 @@ func (s *dirScan) otherPrimary(k int32, e entry) int32 {
 }
 
 // isGarbage: most of what is in use cannot be entries, as in a cluster of
-// erased flash or of another file.
-func (s *dirScan) isGarbage() bool {
-	return !s.isRoot() && s.odd > 4 && s.odd > 4*len(s.sets)
+// erased flash or of another file. One entry set with the checksum that it must
+// have, [exFAT] §6.3.3, shows that it is a directory all the same, of which a part
+// was overwritten: what else is in it must not go.
+func (s *dirScan) isGarbage() (bool, error) {
+	if s.isRoot() || s.odd <= 4 || s.odd <= 4*len(s.sets) || s.sealed > 0 {
+		return false, nil
+	}
+	hides, err := s.hidesSets()
+	return !hides, err
 }
 
 // giveUp forgets what was seen: the directory is no directory.

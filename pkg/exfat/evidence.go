@@ -8,13 +8,15 @@ import (
 
 // judge weighs what speaks for a stream, before it claims anything.
 func (w *walk) judge(s *stream) error {
-	ok, err := w.plausible(s)
+	f, err := w.weigh(s, false)
 	switch {
 	case len(w.c.yielding) > 0 && w.c.yielding[w.slotOff(s.ref.dir, s.at)]:
 		s.trust = yields
-	case !ok && s.kind == ofOther:
+	case f < fits && s.kind == ofOther:
 		s.trust = foreign
-	case !ok:
+	case f == fitsHeap && s.sealed:
+		s.trust = unmarked
+	case f < fits:
 		s.trust = unsound
 	case !s.sealed:
 		s.trust = likely
@@ -269,9 +271,10 @@ func (w *walk) holdsEntries(cl uint32) (bool, error) {
 type overlap struct {
 	cluster uint32
 	loser   *streamFault
-	owner   *stream // nil: the volume's own tables
-	pos     uint64  // bytes of the owner before the cluster
-	before  uint32  // the owner's cluster before it, 0 for none
+	owner   *stream        // nil: the volume's own tables
+	extents []space.Extent // all clusters of the owner
+	pos     uint64         // bytes of the owner before the cluster
+	before  uint32         // the owner's cluster before it, 0 for none
 }
 
 // findYielding finds streams, by where their entries lie, that claimed clusters
@@ -281,7 +284,7 @@ type overlap struct {
 func (c *checker) findYielding(ctx context.Context, again *walk) (map[int64]bool, error) {
 	at := map[uint32][]*overlap{}
 	for i := range c.walk.shared {
-		if f := &c.walk.shared[i]; f.trust == trusted {
+		if f := &c.walk.shared[i]; f.trust <= unmarked {
 			loser := *f // they are sorted later
 			at[f.stop] = append(at[f.stop], &overlap{cluster: f.stop, loser: &loser})
 		}
@@ -298,7 +301,7 @@ func (c *checker) findYielding(ctx context.Context, again *walk) (map[int64]bool
 				if o.before = before; o.cluster != e.Start {
 					o.before = o.cluster - 1
 				}
-				o.owner, o.pos = &own, (pos+uint64(o.cluster-e.Start))*uint64(c.g.ClusterSize)
+				o.owner, o.extents, o.pos = &own, ch.extents, (pos+uint64(o.cluster-e.Start))*uint64(c.g.ClusterSize)
 			})
 			pos += uint64(e.Len)
 			before = e.Start + e.Len - 1
@@ -374,6 +377,12 @@ func (c *checker) against(w *walk, o *overlap) (int, error) {
 			return 2, err
 		}
 		entries, err := w.holdsEntries(o.cluster)
+		if err == nil && entries && o.owner.isDir && o.loser.isDir {
+			past, err := w.endedBefore(o)
+			if err != nil || past {
+				return 2, err
+			}
+		}
 		switch {
 		case err != nil:
 			return 0, err
@@ -395,6 +404,24 @@ func (c *checker) against(w *walk, o *overlap) (int, error) {
 	return 1, nil
 }
 
+// endedBefore reports whether a directory that has a cluster with entries ended
+// before it: behind an end mark there are none, [exFAT] §6.2.1.
+func (w *walk) endedBefore(o *overlap) (bool, error) {
+	b := make([]byte, entryLen)
+	if _, err := w.c.d.ReadAt(b, w.c.g.ClusterOff(o.cluster)); err != nil || entry(b).isEnd() {
+		return false, err
+	}
+	before, _ := splitExtents(o.extents, uint32(o.pos/uint64(w.c.g.ClusterSize)))
+	for _, e := range before {
+		for cl := e.Start; uint64(cl) < e.End(); cl++ {
+			if ended, err := w.endsIn(cl); err != nil || ended {
+				return ended, err
+			}
+		}
+	}
+	return false, nil
+}
+
 // way is how a stream comes to a cluster. The later ones are better evidence that
 // it is its own.
 type way int
@@ -402,17 +429,20 @@ type way int
 const (
 	wayLink  way = iota // a FAT entry leads from somewhere else to it, and has no checksum
 	wayEntry            // it is its first one, by an entry set with a checksum
-	wayNext             // it follows the stream's cluster before it on the disk
+	wayNext             // the FAT leads to it, and it follows the stream's cluster before it on the disk
 )
 
-func (o *overlap) loserWay() way { return wayTo(o.cluster, o.loser.n > 0, o.loser.last) }
+func (o *overlap) loserWay() way {
+	return wayTo(o.cluster, o.loser.n > 0 && !o.loser.noFat, o.loser.last)
+}
 
-func (o *overlap) ownerWay() way { return wayTo(o.cluster, o.pos > 0, o.before) }
+func (o *overlap) ownerWay() way { return wayTo(o.cluster, o.pos > 0 && !o.owner.noFat, o.before) }
 
-// wayTo is the way to a cluster, from the one before if there is any.
-func wayTo(cluster uint32, any bool, before uint32) way {
+// wayTo is the way to a cluster, from the one before if the FAT leads from there. To
+// all clusters of a run, [exFAT] §6.4.2.2, nothing leads but its entry.
+func wayTo(cluster uint32, linked bool, before uint32) way {
 	switch {
-	case !any:
+	case !linked:
 		return wayEntry
 	case before+1 == cluster:
 		return wayNext
@@ -434,7 +464,7 @@ func contestOf(f *streamFault) contest { return contest{f.ref, f.at, f.stop} }
 // one of the two it may be the other that was.
 func (c *checker) isStray(f *streamFault) (bool, error) {
 	switch f.trust {
-	case trusted:
+	case trusted, unmarked:
 	case yields: // that several want the cluster says nothing of this one
 		return c.strays[c.walk.slotOff(f.ref.dir, f.at)], nil
 	default:

@@ -66,7 +66,8 @@ func (l *lostClusters) left() tally {
 		}
 	}
 	out.flush()
-	out.clusters = l.clusters - l.taken.CountUsed()
+	// Of what was taken some may never have looked lost: see keep.
+	out.clusters += l.clusters - space.Units(l.runs)
 	out.total += l.total - uint64(len(l.runs))
 	return out
 }

@@ -69,6 +69,7 @@ func (s *dirScan) plainSet(k int32) int32 {
 	}
 	s.addSet(setRef{s.dir, k, n}, units, fold)
 	s.files++
+	s.sealed++
 	if p.length > 0 {
 		p.slot, p.n = k, uint8(n)
 		s.plain = append(s.plain, p)

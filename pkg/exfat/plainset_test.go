@@ -10,6 +10,7 @@ import (
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // thoroughly is a check in which no set takes the way of plain ones.
@@ -74,7 +75,7 @@ func TestPlainSets(t *testing.T) {
 			alike(t, l.m, all[i].title()+" "+kind)
 		}
 	}
-	for seed := range seeds(t, 300) {
+	for seed := range voltest.Rounds(t, 300) {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 4))
 		l := labs[randomKind(rnd)].clone(t)
 		areas := l.metadata()
@@ -105,7 +106,7 @@ func TestManyDirectories(t *testing.T) {
 		t.Fatal(res.Stats)
 	}
 	alike(t, l.m, "sound")
-	for seed := range seeds(t, 40) {
+	for seed := range voltest.Rounds(t, 40) {
 		rnd := rand.New(rand.NewPCG(uint64(seed), 5))
 		c := l.clone(t)
 		for range 1 + rnd.IntN(30) {

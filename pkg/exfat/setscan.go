@@ -53,6 +53,9 @@ func (s *dirScan) fileSet(k int32) int32 {
 		}
 		s.judgeSet(i, sh, int32(said))
 	}
+	if sh.sealed {
+		s.sealed++
+	}
 	s.addStreams(i, sh.sealed)
 	return ref.n
 }

@@ -10,7 +10,7 @@ func (c *checker) findShortTwins(found map[int64]bool) error {
 		t := &c.walk.twice[i]
 		first := &c.walk.dirs[t.first]
 		need, _ := c.g.ClustersFor(first.length)
-		if t.first == 0 || t.trust != trusted || t.need <= need || c.lookedTooLong() {
+		if t.first == 0 || t.trust > unmarked || t.need <= need || c.lookedTooLong() {
 			continue
 		}
 		off := c.walk.slotOff(first.ref.dir, first.ref.slot+1)

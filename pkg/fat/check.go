@@ -26,6 +26,8 @@ type checker struct {
 	label    []byte             // of the root directory, nil for none
 	dirNames map[int32]dirNames // names of directories in which entries are renamed
 	lost     *lostChains        // what the walk left, see lostChains
+	spilled  bool               // a chain was cut behind the end of its directory, see reportSpills
+	behind   *space.Sparse      // what entries behind end marks lead to, see hidden
 }
 
 // newChecker is Driver.Check.

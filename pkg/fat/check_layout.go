@@ -13,8 +13,11 @@ import (
 // name the slots by number.
 func (c *checker) checkLayout(_ context.Context, r *vol.Report) error {
 	p := &linkRepair{c: c}
-	for i := range c.walk.layout {
-		n := &c.walk.layout[i]
+	rest, err := c.reportSpills(r)
+	if err != nil {
+		return err
+	}
+	for _, n := range rest {
 		if err := c.reportLayout(r, p, n); err != nil {
 			return err
 		}
@@ -38,17 +41,20 @@ func (c *checker) reportLayout(r *vol.Report, p *linkRepair, n *layoutNote) erro
 		return c.reportNoDots(r, p, n, loc)
 	}
 	offers := []string{fixRemove}
-	ok, err := c.hiddenAreReal(n)
+	how, err := c.hiddenAreReal(n)
 	if err != nil {
 		return err
 	}
-	if ok {
+	if how != revealNone {
 		offers = []string{fixReveal, fixRemove}
 	}
 	f := c.cat.Found(n.slug, loc, vol.Detail("%d entries behind slot %d", n.n, n.slot), vol.Offer(offers...))
 	r.Found(f, w.ifSettled(n.dir, 0, maxDirEntries, func(_ context.Context, rep vol.Repair) error {
-		if rep.Name == fixReveal {
-			return c.rewriteDir(p, n.dir, true)
+		switch {
+		case c.spilled:
+			return vol.ErrNotNow // it may be that some entries lead to what was cut off
+		case rep.Name == fixReveal:
+			return c.rewriteDir(p, n.dir, how)
 		}
 		return c.zeroBehindEnd(n.dir)
 	}))
@@ -70,7 +76,7 @@ func (c *checker) reportNoDots(r *vol.Report, p *linkRepair, n *layoutNote, loc 
 			return err
 		}
 	}
-	offer, fix := fixRecreate, func() error { return c.rewriteDir(p, n.dir, false) }
+	offer, fix := fixRecreate, func() error { return c.rewriteDir(p, n.dir, revealNone) }
 	if head != 0 {
 		ref := d.ref
 		offer, fix = fixRejoin, func() error {
@@ -103,19 +109,87 @@ func allFree(b []byte) bool {
 	return true
 }
 
-// hiddenAreReal reports whether what stands behind the end mark are files that
+// revealing is what of the entries behind an end mark is to be shown.
+type revealing int
+
+const (
+	revealNone  revealing = iota
+	revealProof           // those for which all speaks, see realBehind
+	revealAll
+)
+
+// hiddenAreReal says what of that which stands behind the end mark are files that
 // belong there: allowed names, and first clusters that are in use and that
 // nothing else owns. Leftovers of an older directory fail this: their clusters
-// are free, or somebody else's by now. Entries without clusters say nothing;
-// of the others most must pass, so that one that is broken does not doom the
-// rest of a directory whose first sector was lost.
-func (c *checker) hiddenAreReal(n *layoutNote) (bool, error) {
+// are free, or somebody else's by now. Entries without clusters say nothing: they
+// are shown where nothing speaks against it. Where of the others most pass all are shown, so that one that is broken does not
+// doom the rest of a directory whose first sector was lost. Where most are noise
+// those that are not must not go with it.
+func (c *checker) hiddenAreReal(n *layoutNote) (revealing, error) {
 	buf, err := c.walk.read(n.dir)
 	if err != nil {
-		return false, err
+		return revealNone, err
 	}
 	real, other, err := c.countReal(buf[n.slot*entryLen:])
-	return real > other, err
+	if err != nil || real > other {
+		return revealAll, err
+	}
+	slots, owning, err := c.realBehind(buf, endOf(buf))
+	if err != nil || owning == 0 && (other > 0 || len(slots) == 0) {
+		return revealNone, err
+	}
+	return revealProof, nil
+}
+
+// realBehind are the slots from one on of entries, with their long names, that are
+// empty files or lead to what would be lost without them, all of it: the chain of a
+// file has the length that its size takes. owning counts the latter.
+func (c *checker) realBehind(buf []byte, from int) (slots map[int]bool, owning int, err error) {
+	slots = map[int]bool{}
+	long := from
+	for k := from; k < len(buf)/entryLen; k++ {
+		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
+		switch {
+		case e.isEnd() || e.isFree():
+			long = k + 1
+			continue
+		case e.isLong():
+			continue
+		}
+		could, owns, err := c.couldBeFile(e)
+		if owns && !e.isDir() && err == nil {
+			could, err = c.hasWholeChain(e)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if could && !isDotName(e.name()) {
+			for ; long <= k; long++ {
+				slots[long] = true
+			}
+			if owns {
+				owning++
+			}
+		}
+		long = k + 1
+	}
+	return slots, owning, nil
+}
+
+// hasWholeChain reports whether the chain of a file has as many clusters as its size
+// takes, and nothing else leads to any.
+func (c *checker) hasWholeChain(e dirEntry) (bool, error) {
+	cl := e.start(c.g.Type)
+	for left := (int64(e.size()) + c.g.ClusterSize() - 1) / c.g.ClusterSize(); left > 0; left-- {
+		if !c.g.Valid(cl) || c.walk.claimed.Used(cl-firstCluster) {
+			return false, nil
+		}
+		var err error
+		if cl, err = c.walk.tab.get(cl); err != nil {
+			return false, err
+		}
+	}
+	return isEOC(cl), nil
 }
 
 // countReal counts the entries in slots that lead to clusters which would be lost
@@ -187,27 +261,38 @@ func (c *checker) writeDir(dir int32, buf []byte) error {
 }
 
 // rewriteDir writes the directory anew: dot entries, then all slots in use,
-// with reveal also those behind the end mark; what is left of damaged dot entries
-// goes. Where they do not fit the directory grows by a cluster.
-func (c *checker) rewriteDir(p *linkRepair, dir int32, reveal bool) error {
+// and what is to be shown of those behind the end mark; what is left of damaged dot
+// entries goes. Where they do not fit the directory grows by a cluster.
+func (c *checker) rewriteDir(p *linkRepair, dir int32, how revealing) error {
 	w := c.walk
 	buf, err := w.read(dir)
 	if err != nil {
 		return err
 	}
-	end := endOf(buf)
-	if reveal {
-		end = len(buf) / entryLen
-	} else if !allFree(buf[end*entryLen:]) {
-		return vol.ErrNotNow // what stands behind the end comes first
+	end, all := endOf(buf), len(buf)/entryLen
+	var proven map[int]bool
+	switch how {
+	case revealNone:
+		if !allFree(buf[end*entryLen:]) {
+			return vol.ErrNotNow // what stands behind the end comes first
+		}
+	case revealProof:
+		if proven, _, err = c.realBehind(buf, end); err != nil {
+			return err
+		}
+	case revealAll:
+		end = all
 	}
 	out := make([]byte, 0, len(buf)+2*entryLen)
 	if dir != 0 {
 		out = append(out, c.dotEntry(dir, buf, 0)...)
 		out = append(out, c.dotEntry(dir, buf, 1)...)
 	}
-	for k := 0; k < end; k++ {
+	for k := range all {
 		e := dirEntry(buf[k*entryLen : (k+1)*entryLen])
+		if k >= end && !proven[k] {
+			continue
+		}
 		if !e.isFree() && !e.isEnd() && !isDotName(e.name()) && !c.isDotRemains(dir, k, e) {
 			out = append(out, e...)
 		}

@@ -3,6 +3,7 @@ package fat
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -262,7 +263,8 @@ func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
 }
 
 // cutAfter ends the chain of f after keep clusters. With free the rest is given
-// back, unless another chain may lead there too.
+// back, unless another chain may lead there too: then those are lost clusters, and
+// what becomes of them is settled when all entries are known.
 func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 	t := c.walk.tab
 	if keep > 0 {
@@ -281,7 +283,7 @@ func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 		}
 	}
 	var rest []link
-	if free && len(c.walk.shared) == 0 {
+	if free && len(c.walk.shared) == 0 && !c.hidesEntries() {
 		var err error
 		if rest, err = c.chainRuns(cut, f.n-keep); err != nil {
 			return err
@@ -295,6 +297,11 @@ func (c *checker) cutAfter(f *chainFault, keep uint32, free bool) error {
 		return err
 	}
 	return t.setRuns(rest)
+}
+
+// hidesEntries reports whether there are entries behind the end mark of a directory.
+func (c *checker) hidesEntries() bool {
+	return slices.ContainsFunc(c.walk.layout, func(n layoutNote) bool { return n.slug == "after-end" })
 }
 
 // sharesCluster reports whether another chain runs into that of f.

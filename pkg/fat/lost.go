@@ -170,6 +170,9 @@ func (l *lostChains) match(f *chainFault) (uint32, error) {
 	if err != nil || head == 0 || l.isTaken(head, f) {
 		return 0, err
 	}
+	if hidden, err := l.w.c.hidden(); err != nil || hidden.Used(head-firstCluster) {
+		return 0, err
+	}
 	l.taken[head] = f.ref
 	return head, nil
 }

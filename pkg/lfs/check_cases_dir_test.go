@@ -20,9 +20,14 @@ func dirDamages() []damage {
 		entry("dentry-ino", "dir", "inner", "inode-unreachable", func(l *lab, d dentryBlock, i int) { setIno(d, i, metaIno) }),
 		entry("dentry-type", "", "empty", "", func(_ *lab, d dentryBlock, i int) { d.entry(i)[dentryType] = typeFIFO }),
 		entry("dentry-type", "small", "small file", "", func(_ *lab, d dentryBlock, i int) { d.entry(i)[dentryType] = 99 }),
-		entry("dentry-name-length", "", "empty", "inode-unreachable", func(_ *lab, d dentryBlock, i int) { setNameLen(d, i, 0) }),
-		entry("dentry-name-length", "", "empty", "inode-unreachable", func(_ *lab, d dentryBlock, i int) { setNameLen(d, i, 1000) }),
-		entry("dentry-name-length", "small", "small file", "inode-unreachable", func(_ *lab, d dentryBlock, i int) { setNameLen(d, i, 0xFFFF) }),
+		entry("dentry-name-length", "", "empty", "", func(_ *lab, d dentryBlock, i int) { setNameLen(d, i, 0) }),
+		entry("dentry-name-length", "", "empty", "", func(_ *lab, d dentryBlock, i int) { setNameLen(d, i, 1000) }),
+		entry("dentry-name-length", "", "empty", "", func(_ *lab, d dentryBlock, i int) { setNameLen(d, i, 40) }),
+		entry("dentry-name-length", "small", "small file", "", func(_ *lab, d dentryBlock, i int) { setNameLen(d, i, 0xFFFF) }),
+		entry("dentry-name-length", "small", "small file", "inode-unreachable", func(_ *lab, d dentryBlock, i int) {
+			setNameLen(d, i, 0)
+			d.entry(i)[dentryHash] ^= 1
+		}),
 		{slug: "dentry-name", more: "inode-name", do: func(l *lab) vol.Location {
 			return at(l.rename("empty", "em/ty"), dentryLen)
 		}},

@@ -27,6 +27,7 @@ type harvest struct {
 	folds     []uint64 // of the names in directories that fold them, their hashes
 	dots      []dot
 
+	lengths     int    // entries of which the length of the name was looked for
 	reserved    uint64 // pointers that count as blocks and have none
 	files, dirs uint64
 
@@ -64,6 +65,7 @@ func (h *harvest) reset() {
 	h.chunks, h.entries, h.dots = h.chunks[:0], h.entries[:0], h.dots[:0]
 	h.folds = h.folds[:0]
 	h.reserved, h.files, h.dirs, h.bytesRead = 0, 0, 0, 0
+	h.lengths = 0
 	h.notes = h.notes[:0]
 	clear(h.noted)
 }

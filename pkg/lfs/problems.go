@@ -191,7 +191,7 @@ func dirProblems() []vol.Problem {
 	return []vol.Problem{
 		row("F2FS-0600", "dentry-ino", vol.SevError, "entry leads to an inode that is not valid", "The number is out of range, free, or that of another node.", repair(fixRestore, "take the inode from where it is", vol.LossNone), rm),
 		row("F2FS-0601", "dentry-type", vol.SevError, "entry has another type than its inode", "Programs that list directories go by it.", repair(fixSet, "set the type of the inode", vol.LossNone)),
-		row("F2FS-0602", "dentry-name-length", vol.SevError, "entry has a name length that is not valid", "A name has 1 to 255 bytes, and fits its slots.", rm),
+		row("F2FS-0602", "dentry-name-length", vol.SevError, "entry has a name length that is not valid", "A name has 1 to 255 bytes, and fits its slots. With another length the hash of this one is right, or nothing tells how long it is.", repair(fixSet, "set the length with which the hash is right", vol.LossNone), rm),
 		row("F2FS-0603", "dentry-name", vol.SevError, "entry has a name that is not valid", "A slash or a zero byte cannot be part of a name.", repair(fixRename, "replace them by _", vol.LossMetadata)),
 		row("F2FS-0604", "dentry-hash", vol.SevError, "entry has a wrong hash", "Names are found by their hash.", repair(fixSet, "write the right hash", vol.LossNone)),
 		row("F2FS-0605", "dentry-position", vol.SevError, "entry stands where it is not looked for", "The hash decides the bucket of each level.", repair(fixRebuild, "put it where it belongs", vol.LossNone)),

@@ -22,7 +22,16 @@ func (c *checker) dentryNoteFix(n *note) vol.Fix {
 	case "dentry-type":
 		return c.typeFix(n)
 	case "dentry-name-length":
-		return edit(dentryBlock.dropBroken)
+		return c.fix(gradeShape, func(_ context.Context, rep vol.Repair) error {
+			return c.editDentry(n, func(d dentryBlock, i int) {
+				if rep.Name == fixRemove {
+					d.dropBroken(i)
+					return
+				}
+				e := d.entry(i)
+				e.put(e.hash(), e.ino(), int(n.word), e.fileType())
+			})
+		})
 	case "dentry-name":
 		return edit(func(d dentryBlock, i int) { c.cleanName(n.inode, d, i) })
 	case "dentry-hash":

@@ -322,6 +322,11 @@ func (c *checker) twiceFix(n *note) vol.Fix {
 			return err
 		}
 		keep := winner(list, sum.entry(int(c.g.IndexOf(n.blk))))
+		if keep < 0 {
+			if keep, err = c.likelier(list, n.blk); err != nil {
+				return err
+			}
+		}
 		for i, x := range list {
 			if i == keep || x.off < 0 {
 				continue
@@ -342,6 +347,8 @@ func (c *checker) twiceFix(n *note) vol.Fix {
 	})
 }
 
+// winner is which of those who claim a block has it: a node that lies there, or who
+// the summary names; -1 for none.
 func winner(list []claimant, e summary) (keep int) {
 	for i, x := range list {
 		if x.off < 0 {
@@ -353,7 +360,24 @@ func winner(list []claimant, e summary) (keep int) {
 			return i
 		}
 	}
-	return 0
+	return -1
+}
+
+// likelier is which of those who claim a block has it where the summary names none:
+// one whose pointer beside this leads to the block beside it, as a log writes them.
+func (c *checker) likelier(list []claimant, blk uint32) (keep int, err error) {
+	for i, x := range list {
+		b, err := readBlock(c.d, c.g, x.addr)
+		if err != nil {
+			return 0, err
+		}
+		n := nodeBlock(b)
+		before, after := x.off-4, x.off+4
+		if before >= 0 && n.u32(before) == blk-1 || after+4 <= len(b)-footerLen && n.u32(after) == blk+1 {
+			return i, nil
+		}
+	}
+	return 0, nil
 }
 
 // reservedNodes looks for the entries of NAT that stand for the address spaces

@@ -1,6 +1,8 @@
 package lfs
 
 import (
+	"cmp"
+
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -18,6 +20,11 @@ func (c *checker) noteFix(n *note) (vol.Fix, []string) {
 		return c.symlinkFix(n)
 	case "dentry-ino":
 		return c.danglingFix(n)
+	case "dentry-name-length":
+		if n.word == 0 {
+			return c.dentryNoteFix(n), []string{fixRemove}
+		}
+		return c.dentryNoteFix(n), []string{fixSet, fixRemove}
 	case "node-lost":
 		return c.lostNodeFix(n)
 	case "inode-unreachable":
@@ -99,7 +106,9 @@ func (c *checker) inodeNoteFix(n *note) vol.Fix {
 	case "inode-inline-xattr":
 		return shape(func(b nodeBlock) { b.put16(inodeXattrWords, uint16(c.g.xattrWords(b))) })
 	case "inode-inline":
-		return shape(c.mendInline)
+		return c.fix(gradeShape, c.always(func() (err error) {
+			return cmp.Or(c.editInode(n.inode, func(b nodeBlock) { err = c.mendInline(b) }), err)
+		}))
 	case "inline-exist":
 		return shape(func(b nodeBlock) { b[inodeInline] |= inlineExist })
 	case "inode-compress":
@@ -124,7 +133,12 @@ func (g *Geometry) mendExtra(b nodeBlock) {
 
 // mendInline clears the flags of what is kept in the inode that do not fit its
 // type, or its block pointers, and bounds the size.
-func (c *checker) mendInline(b nodeBlock) {
+//
+// The reserved word before the contents may be the address of a block because the
+// flag is wrong, or because the word is. If the flag is, all words are addresses, and
+// the summary of that block names the inode; with another answer the contents, and
+// the blocks of other files to which they would lead, were lost.
+func (c *checker) mendInline(b nodeBlock) error {
 	dir, first := b.isDir(), c.g.extraWords(b)
 	inlineable := b.fileType() == modeFile || b.fileType() == modeSymlink
 	if b.inline()&inlineDentry != 0 && !dir {
@@ -134,19 +148,42 @@ func (c *checker) mendInline(b nodeBlock) {
 		b[inodeInline] &^= inlineData | inlineExist
 	}
 	if b.inline()&(inlineData|inlineDentry) == 0 {
-		return
+		return nil
 	}
 	if a := b.word(first); a != 0 {
-		if !c.g.ValidMain(a) {
+		owns, err := c.ownsFirst(b, a)
+		if err != nil {
+			return err
+		}
+		if !owns {
 			b.putWord(first, 0)
-			return
+			return nil
 		}
 		b[inodeInline] &^= inlineData | inlineDentry | inlineExist
-		return
+		return nil
 	}
 	if room := uint64(len(c.g.inlineArea(b))); b.inline()&inlineData != 0 && b.size() > room {
 		b.put64(inodeSize, room)
 	}
+	return nil
+}
+
+// ownsFirst reports whether the first word of an inode leads to a block of its own:
+// the other words can be addresses, too, and the summary names the inode.
+func (c *checker) ownsFirst(b nodeBlock, a uint32) (bool, error) {
+	if !c.g.ValidMain(a) {
+		return false, nil
+	}
+	for i := c.g.extraWords(b); i < b.words()-c.g.xattrWords(b); i++ {
+		if x := b.word(i); x != nullAddr && x != newAddr && x != compressAddr && !c.g.ValidMain(x) {
+			return false, nil
+		}
+	}
+	sum, err := c.summaryOf(c.g.SegmentOf(a))
+	if err != nil {
+		return false, err
+	}
+	return sum.entry(int(c.g.IndexOf(a))).nid() == b.nid(), nil
 }
 
 // modeOfKind is kindOf, the other way round.

@@ -146,11 +146,8 @@ type countFault struct {
 	detail   string
 }
 
-// countFaults compares as [Linux] build_sit_entries does: nodes must be as many
-// as the checkpoint says, and all blocks at most as many, as those that are
-// only reserved are not in SIT.
-func (s *state) countFaults(t *segments) []countFault {
-	var data, nodes uint64
+// totals are how many blocks with data and with nodes SIT has.
+func (t *segments) totals() (data, nodes uint64) {
 	for segno, n := range t.count {
 		switch kind := t.kind[segno]; {
 		case kind < hotNode:
@@ -159,6 +156,14 @@ func (s *state) countFaults(t *segments) []countFault {
 			nodes += uint64(n)
 		}
 	}
+	return data, nodes
+}
+
+// countFaults compares as [Linux] build_sit_entries does: nodes must be as many
+// as the checkpoint says, and all blocks at most as many, as those that are
+// only reserved are not in SIT.
+func (s *state) countFaults(t *segments) []countFault {
+	data, nodes := t.totals()
 	var fs []countFault
 	if got := uint64(s.cp.validNodes()); got != nodes {
 		fs = append(fs, countFault{cpValidNodes, 4, got, nodes, textf("the checkpoint has %d nodes, SIT %d", got, nodes)})

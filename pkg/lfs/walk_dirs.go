@@ -144,7 +144,12 @@ func (h *harvest) oneDentry(s dirSource, d dentryBlock, i int) int {
 	e := d.entry(i)
 	n := e.nameLen()
 	slots := nameSlots(n)
-	if n == 0 || n > maxNameLen || i+slots > d.slots {
+	valid := n > 0 && n <= maxNameLen && i+slots <= d.slots
+	if real := h.lengthByHash(s, d, i, valid); real > 0 {
+		h.note(note{slug: "dentry-name-length", inode: s.dir, name: nameText(d.name(i, real)), blk: s.blk, off: s.base + int64(d.entries+dentryLen*i), len: dentryLen, got: n, want: real, word: int32(real)})
+		n, slots, valid = real, nameSlots(real), true
+	}
+	if !valid {
 		h.note(note{slug: "dentry-name-length", inode: s.dir, blk: s.blk, off: s.base + int64(d.entries+dentryLen*i), len: dentryLen, got: n})
 		return 0
 	}
@@ -162,6 +167,36 @@ func (h *harvest) oneDentry(s dirSource, d dentryBlock, i int) int {
 	h.checkDentryName(s, d, i, name)
 	h.entries = append(h.entries, dirEntry{dir: s.dir, ino: e.ino(), blk: s.blk, off: uint16(i), kind: e.fileType(), nameLen: byte(n), nameHash: h.w.hashName(name)})
 	return slots
+}
+
+// maxLengths bounds for how many entries of a piece another length is looked for.
+const maxLengths = 1 << 12
+
+// lengthByHash is how long the name in slot i is by its hash, where that is not what
+// the entry says; 0 where it is, or nothing tells. A length that is too long would
+// take the entries behind it for a part of the name.
+func (h *harvest) lengthByHash(s dirSource, d dentryBlock, i int, valid bool) int {
+	e := d.entry(i)
+	if e.hash() == 0 { // as . and .. have it
+		name, _, _ := bytes.Cut(d.name(i, nameSlotLen), []byte{0})
+		if isDots(name) && len(name) != e.nameLen() {
+			return len(name)
+		}
+		return 0
+	}
+	if s.advise&adviseEncrypted != 0 || h.w.folds(s) || valid && nameHash(d.name(i, e.nameLen())) == e.hash() {
+		return 0
+	}
+	if h.lengths++; h.lengths > maxLengths {
+		return 0
+	}
+	name := d.name(i, maxNameLen)
+	for n := 1; n <= len(name) && name[n-1] != 0 && name[n-1] != '/'; n++ {
+		if nameHash(name[:n]) == e.hash() {
+			return n
+		}
+	}
+	return 0
 }
 
 // checkDentryName looks at the name and at its hash. Of an encrypted name the

@@ -1,0 +1,80 @@
+package fat
+
+import "github.com/fatkit/fatkit/pkg/space"
+
+// hiddenClusters are those to which entries behind end marks lead that are to be
+// shown, and all that is in directories among them. They look lost as long as that
+// has not been done, and are not: no other chain may be continued with them.
+type hiddenClusters struct {
+	c   *checker
+	set *space.Sparse
+}
+
+// maxHiddenDepth is how deep hidden directories are looked into.
+const maxHiddenDepth = 64
+
+// hidden finds them, once in a round.
+func (c *checker) hidden() (*space.Sparse, error) {
+	if c.behind != nil {
+		return c.behind, nil
+	}
+	h := &hiddenClusters{c: c, set: space.NewSparse(uint64(c.g.Clusters))}
+	for i := range c.walk.layout {
+		n := &c.walk.layout[i]
+		if n.slug != "after-end" {
+			continue
+		}
+		buf, err := c.walk.read(n.dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.entries(buf[endOf(buf)*entryLen:], 0); err != nil {
+			return nil, err
+		}
+	}
+	c.behind = h.set
+	return h.set, nil
+}
+
+// entries takes what entries lead to that nothing else does.
+func (h *hiddenClusters) entries(buf []byte, depth int) error {
+	for ; len(buf) >= entryLen; buf = buf[entryLen:] {
+		e := dirEntry(buf[:entryLen])
+		if e.isEnd() || e.isFree() || e.isLong() || isDotName(e.name()) {
+			continue
+		}
+		_, owns, err := h.c.couldBeFile(e)
+		if err == nil && owns {
+			err = h.chain(e, depth)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chain takes the clusters of an entry, and of what is in it.
+func (h *hiddenClusters) chain(e dirEntry, depth int) error {
+	c := h.c
+	need := (int64(e.size()) + c.g.ClusterSize() - 1) / c.g.ClusterSize()
+	for cl := e.start(c.g.Type); c.g.Valid(cl) && !c.walk.claimed.Used(cl-firstCluster) && h.set.SetNew(cl-firstCluster); {
+		if e.isDir() && depth < maxHiddenDepth {
+			buf, err := c.readSome(c.g.ClusterRange(cl, 1), c.g.ClusterSize())
+			if err != nil {
+				return err
+			}
+			if err := h.entries(buf[:endOf(buf)*entryLen], depth+1); err != nil {
+				return err
+			}
+		}
+		if need--; need == 0 && !e.isDir() {
+			return nil
+		}
+		var err error
+		if cl, err = c.walk.tab.get(cl); err != nil {
+			return err
+		}
+	}
+	return nil
+}
