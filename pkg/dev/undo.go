@@ -78,6 +78,9 @@ var (
 	// ErrUndoStale: the image was changed by something else after the run that
 	// the log undoes, whether that was finished or interrupted.
 	ErrUndoStale = errors.New("the image was changed since the undo log was written")
+	// ErrUndoUnread: a part of the image cannot be read, so it cannot be told
+	// whether the log may be applied. ForceUndo can.
+	ErrUndoUnread = errors.New("the image cannot be held against its undo log")
 	// ErrUndoLeft: a commit or an undo is done and durable, but its log, which
 	// can undo nothing any more, could not be removed.
 	ErrUndoLeft = errors.New("done, but the undo log could not be removed")
@@ -159,6 +162,7 @@ type UndoInfo struct {
 	Label  string // who wrote it
 	Blocks int    // records
 	Bytes  int64  // bytes of the image that it restores
+	Unread int64  // of these, bytes that cannot be read: all with ForceUndo, else some
 }
 
 // undoHeader is the header of a log in memory.
