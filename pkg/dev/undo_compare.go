@@ -36,6 +36,7 @@ type comparison struct {
 	stale   bool   // something else has written where the run had
 	same    bool   // there is a sector that is as the run left it
 	unread  error  // the first sector that cannot be read
+	missing bool   // what cannot be read is what the log is about
 }
 
 // run is verify from there on; sure with an error says that the log is that of d.
@@ -90,15 +91,23 @@ func (c *comparison) record(ctx context.Context, rec undoRecord, old, sums []byt
 	if err := cancelled(ctx, "undo"); err != nil {
 		return err
 	}
-	u.info.Bytes += rec.Len
-	overlay(c.first, rec, old)
-	c.learn(rec.Range)
-	if u.info.State == UndoForeign || c.stale || c.unread != nil && u.info.Unread > 0 && !u.force {
+	if rec.guard {
+		u.info.Blocks--
+	} else {
+		u.info.Bytes += rec.Len
+		overlay(c.first, rec, old)
+		c.learn(rec.Range)
+	}
+	switch {
+	case u.info.State == UndoForeign || c.stale || c.missing && !u.force:
 		return nil
+	case rec.guard:
+		return c.guard(ctx, rec)
 	}
 	return sectors(ctx, c.d, rec.Range, c.buf, func(at Range, p []byte, err error) bool {
 		if err != nil {
 			u.info.Unread += at.Len
+			c.missing = true
 			c.missed(err)
 			return u.force
 		}
@@ -107,6 +116,21 @@ func (c *comparison) record(ctx context.Context, rec undoRecord, old, sums []byt
 		}
 		return !c.stale
 	})
+}
+
+// guard holds against the image that what is in rec has stayed there.
+func (c *comparison) guard(ctx context.Context, rec undoRecord) error {
+	sum, err := sumDevice(ctx, c.d, rec.Range, c.buf)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case err != nil:
+		c.missing = true
+		c.missed(err)
+	default:
+		c.stale = sum != rec.old
+	}
+	return nil
 }
 
 // learn notes that the log has what there is of first in r.
@@ -132,7 +156,7 @@ func (c *comparison) settle() (sure bool, err error) {
 		u.info.State = UndoForeign
 	case c.stale:
 		u.info.State = UndoStale
-	case u.info.Unread > 0 && !u.force:
+	case c.missing && !u.force:
 		return true, fmt.Errorf("%w: %w", ErrUndoUnread, c.unread)
 	}
 	return true, nil

@@ -51,14 +51,16 @@ func (u *undoReader) open() error {
 }
 
 // each calls fn for every record, in order, with its old contents (nil for
-// zeros) and the checksums of the new ones, which it may not keep. It fails with ErrUndoDamaged where the log
-// does not hold what the header promises, before fn sees it; that records are
-// in order and inside the image is certain in fn.
+// zeros and guards) and the checksums of the new ones (none for guards), which it may
+// not keep. It fails with ErrUndoDamaged where the log does not hold what the header
+// promises, before fn sees it; that records are in order and inside the image is
+// certain in fn.
 func (u *undoReader) each(fn func(rec undoRecord, old, sums []byte) error) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(u.lf, undoRecords, u.head.length-undoRecords), 256<<10)
 	left := u.head.length - undoRecords
 	var sum uint32
 	var end int64 // of the record before
+	guards := false
 	var head [undoRecHead]byte
 	var payload, sums []byte
 	for range u.head.records {
@@ -70,13 +72,16 @@ func (u *undoReader) each(fn func(rec undoRecord, old, sums []byte) error) error
 		}
 		sum = addRecord(sum, head[:])
 		rec, ok := decodeRecord(head[:])
-		if !ok || rec.Off < end || CheckRange("undo", rec.Range, u.head.imageSize) != nil || rec.payload()+rec.sumBytes() > left {
+		if rec.guard && !guards {
+			guards, end = true, 0 // they begin anew
+		}
+		if !ok || rec.guard != guards || rec.Off < end || CheckRange("undo", rec.Range, u.head.imageSize) != nil || rec.payload()+rec.sumBytes() > left {
 			return u.damaged()
 		}
 		end = rec.End()
 		left -= rec.payload() + rec.sumBytes()
 		var old []byte
-		if !rec.zero {
+		if rec.payload() > 0 {
 			if int64(cap(payload)) < rec.Len {
 				payload = make([]byte, rec.Len) // at most undoPayload and what the log holds
 			}
@@ -89,7 +94,7 @@ func (u *undoReader) each(fn func(rec undoRecord, old, sums []byte) error) error
 		if _, err := io.ReadFull(in, sums); err != nil {
 			return u.fail(err)
 		}
-		if crc(0, old) != rec.old || crc(0, sums) != rec.sums {
+		if !rec.guard && crc(0, old) != rec.old || crc(0, sums) != rec.sums {
 			return u.damaged()
 		}
 		if err := fn(rec, old, sums); err != nil {

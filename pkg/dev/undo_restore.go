@@ -15,6 +15,9 @@ func (u *undoReader) restore(ctx context.Context, d Device) error {
 		if err := cancelled(ctx, "undo"); err != nil {
 			return err
 		}
+		if rec.guard {
+			return nil
+		}
 		err := putBack(d, rec, old)
 		if err == nil || holds(ctx, d, rec, old) {
 			return nil // what can not be written was not changed either
@@ -80,19 +83,32 @@ func (l *lost) add(n int64, err error) {
 	}
 }
 
-// sumDevice is the checksum of r on d.
+// sumDevice is the checksum of r on d, whose holes are not read.
 func sumDevice(ctx context.Context, d Device, r Range, buf []byte) (uint32, error) {
 	var sum uint32
-	for r.Len > 0 {
+	var data Range // the last answer of NextData
+	for at := r.Off; at < r.End(); {
 		if err := cancelled(ctx, "undo"); err != nil {
 			return 0, err
 		}
-		p := buf[:min(int64(len(buf)), r.Len)]
-		if _, err := d.ReadAt(p, r.Off); err != nil {
-			return 0, err
+		if data.End() <= at {
+			data = d.NextData(at)
+		}
+		p := buf[:min(int64(len(buf)), r.End()-at)]
+		switch {
+		case data.Empty() || data.Off >= r.End():
+			clear(p)
+		case at < data.Off:
+			p = p[:min(int64(len(p)), data.Off-at)]
+			clear(p)
+		default:
+			p = p[:min(int64(len(p)), data.End()-at)]
+			if _, err := d.ReadAt(p, at); err != nil {
+				return 0, err
+			}
 		}
 		sum = crc(sum, p)
-		r = Range{r.Off + int64(len(p)), r.Len - int64(len(p))}
+		at += int64(len(p))
 	}
 	return sum, nil
 }
