@@ -47,6 +47,8 @@ type staging struct {
 	vol vol.Volume // on d
 	d   dev.Device // the volume as it will be
 	raw dev.Device // the volume below the transaction; nil where nothing is to be written
+
+	opened vol.OpenOptions // how vol was
 }
 
 // change opens the one volume in an image, has stage change it, and commits what
@@ -63,10 +65,29 @@ func (a *app) change(ctx context.Context, c volumeChange, stage func(*staging) e
 	if err := s.open(ctx, a, txn, c); err != nil {
 		return stats, err
 	}
-	if err := stage(s); err != nil || c.dryRun {
+	guard := t.marks(t.file)
+	if t.keep && !c.dryRun {
+		freed, err := s.watch(ctx, stage)
+		if err != nil {
+			return stats, err
+		}
+		guard = append(guard, freed...)
+	} else if err := stage(s); err != nil || c.dryRun {
 		return stats, err
 	}
-	return a.commit(ctx, t.image, txn, t.undo, t.keep)
+	return a.commit(ctx, t.image, txn, t.undo, t.keep, guard)
+}
+
+// watch has stage change the volume and tells what that frees.
+func (s *staging) watch(ctx context.Context, stage func(*staging) error) ([]dev.Range, error) {
+	wasFree, err := freeOf(ctx, s.vol)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage(s); err != nil {
+		return nil, err
+	}
+	return s.freed(ctx, wasFree, s.opened)
 }
 
 // open opens the volume on the transaction. What free clusters hold goes around
@@ -88,6 +109,7 @@ func (s *staging) open(ctx context.Context, a *app, txn *dev.Txn, c volumeChange
 		}
 	}
 	o.Raw = s.raw
+	s.opened = o
 	if s.vol, err = s.drv.Open(ctx, s.d, o); err == nil && s.id.Note != "" {
 		a.note("%s: %s; that stays as it is: see \"fatkit check\"", s.name(s.arg), s.id.Note)
 	}

@@ -21,6 +21,8 @@ type checkRun struct {
 	many bool     // the image has several volumes
 	doc  *checkDoc
 
+	marks []dev.Range // of all volumes, see vol.Driver
+
 	workers int        // for each volume
 	commits sync.Mutex // of volumes into txn
 }
@@ -49,6 +51,9 @@ func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *
 	}
 	if err := r.volumes(ctx, regions); err != nil {
 		return nil, err
+	}
+	for _, rg := range regions {
+		r.marks = append(r.marks, rg.marks(im.file)...)
 	}
 	if err := r.finish(ctx); err != nil {
 		return nil, err
@@ -210,7 +215,7 @@ func (r *checkRun) finish(ctx context.Context) error {
 		r.doc.undoRepairs()
 		return nil
 	}
-	stats, err := r.a.commit(ctx, r.im, r.txn, r.j, r.o.undo.keep)
+	stats, err := r.a.commit(ctx, r.im, r.txn, r.j, r.o.undo.keep, r.marks)
 	if err == nil {
 		r.a.detail("%s: %d bytes written, %d zeroed, undo log of %d bytes", r.im.arg, stats.BytesWritten, stats.BytesZeroed, stats.UndoBytes)
 	}

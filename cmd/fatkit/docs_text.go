@@ -124,7 +124,7 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
 			also: []string{"fallocate(1)", "fstrim(8)"},
 		},
 		"undo": {
-			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused.`,
+			description: `A log that does not belong to the image, that is damaged, or that is older than the last change of the image is refused. So is one of an image that cannot be read where the run had written. With --keep-undo the contents of what a run frees are read once, so that it shows when they were written over since, and the files cannot come back whole; what a repair or a format frees is not looked at. With --force a log that is older is applied, and the old bytes are written over what cannot be read; where they cannot be written either, all else is restored, and the log is kept.`,
 			examples: `  fatkit check -y --keep-undo card.img
   fatkit undo card.img`,
 		},

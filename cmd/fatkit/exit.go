@@ -168,6 +168,8 @@ func explainError(err error) string {
 		return "cancelled; the image is as it was"
 	case errors.Is(err, vol.ErrDirty):
 		return text + `; "fatkit check" says what is wrong with it, and repairs it with -p or -y`
+	case errors.Is(err, dev.ErrUndoUnread):
+		return text + `; "fatkit undo --force" writes over it what the log has`
 	case errors.Is(err, dev.ErrUndoExists):
 		return text + `; take it back with "fatkit undo", remove the log, or name another one with --undo`
 	case errors.Is(err, dev.ErrMounted):

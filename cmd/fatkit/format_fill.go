@@ -241,7 +241,7 @@ func (r *formatRun) fillOld(im *image, at dev.Range, j dev.Journal) error {
 		return nil
 	}
 	err := r.fillIn(im.file, at, func(txn *dev.Txn) error {
-		_, err := r.a.commit(r.ctx, im, txn, j, false)
+		_, err := r.a.commit(r.ctx, im, txn, j, false, region{drv: r.drv, at: at}.marks(im.file))
 		return err
 	})
 	if err != nil {

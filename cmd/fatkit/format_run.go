@@ -294,7 +294,7 @@ func (r *formatRun) stage(im *image, at dev.Range, plan *vol.Plan, j dev.Journal
 	if err := r.verify(d, plan); err != nil {
 		return 0, err
 	}
-	stats, err := r.a.commit(r.ctx, im, txn, j, r.undo.keep)
+	stats, err := r.a.commit(r.ctx, im, txn, j, r.undo.keep, region{drv: r.drv, at: at}.marks(txn))
 	return stats.BytesWritten, err
 }
 

@@ -21,6 +21,7 @@ type undoDoc struct {
 	Label  string `json:"label"` // the run that is taken back
 	Blocks int    `json:"blocks"`
 	Bytes  int64  `json:"bytes_restored"`
+	Unread int64  `json:"bytes_unreadable,omitempty"` // of these, what could not be read and was written over
 }
 
 func (a *app) undoCommand() *cli.Command {
@@ -30,7 +31,7 @@ func (a *app) undoCommand() *cli.Command {
 		ArgsUsage: "IMAGE",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "undo", TakesFile: true, Usage: "the undo log is `FILE`", DefaultText: "IMAGE" + undoSuffix},
-			toggle("restore although the image was changed since: that is lost where the run had written", "force", "f"),
+			toggle("restore although the image was changed since, which is lost where the run had written, or cannot be read there", "force", "f"),
 		},
 		Action: a.undo,
 	}
@@ -54,20 +55,7 @@ func (a *app) undoImage(ctx context.Context, name, log string, force bool) (err 
 	if err != nil {
 		return err
 	}
-	info, err := dev.InspectUndo(ctx, j, im.file)
-	if err != nil {
-		return err
-	}
-	if info.State == dev.UndoIncomplete {
-		if err := unfinished(j); err != nil {
-			return err
-		}
-	}
-	apply := dev.ApplyUndo
-	if force {
-		apply = dev.ForceUndo
-	}
-	info, err = apply(ctx, j, im.file)
+	info, err := takeBack(ctx, j, im.file, force)
 	if errors.Is(err, fs.ErrNotExist) && log == "" {
 		return fmt.Errorf("%w: there is nothing to undo: no log %s", vol.ErrRequest, j.Name())
 	}
@@ -75,9 +63,26 @@ func (a *app) undoImage(ctx context.Context, name, log string, force bool) (err 
 		return err
 	}
 	d := undoDoc{Schema: "fatkit.undo/1", Image: name, Log: j.Name(), State: info.State.String(),
-		Label: info.Label, Blocks: info.Blocks, Bytes: info.Bytes}
+		Label: info.Label, Blocks: info.Blocks, Bytes: info.Bytes, Unread: info.Unread}
 	a.printUndo(d, info.State)
 	return nil
+}
+
+// takeBack applies the log j to d, unless it may be something else than a log.
+func takeBack(ctx context.Context, j dev.Journal, d dev.Device, force bool) (dev.UndoInfo, error) {
+	info, err := dev.InspectUndo(ctx, j, d)
+	if err != nil && !(force && errors.Is(err, dev.ErrUndoUnread)) {
+		return info, err
+	}
+	if info.State == dev.UndoIncomplete {
+		if err := unfinished(j); err != nil {
+			return info, err
+		}
+	}
+	if force {
+		return dev.ForceUndo(ctx, j, d)
+	}
+	return dev.ApplyUndo(ctx, j, d)
 }
 
 func (a *app) printUndo(d undoDoc, state dev.UndoState) {
@@ -89,6 +94,9 @@ func (a *app) printUndo(d undoDoc, state dev.UndoState) {
 		a.printf("%s: nothing to take back: the run had not begun to write, or was done; its log is removed\n", printable(d.Image))
 	default:
 		a.printf("%s: taken back: %s\n", printable(d.Image), printable(d.Label))
+		if d.Unread > 0 {
+			a.printf("%s: %d bytes of it could not be read; what the log has was written over them\n", printable(d.Image), d.Unread)
+		}
 		if a.verbose {
 			a.printf("%s: %d bytes restored in %s from %s, which was %s\n", printable(d.Image), d.Bytes,
 				plural(uint64(d.Blocks), "place", "places"), printable(d.Log), d.State)

@@ -187,15 +187,16 @@ func (a *app) tolerate(err error) error {
 	return err
 }
 
-// commit writes a transaction through the undo log j.
-func (a *app) commit(ctx context.Context, im *image, txn *dev.Txn, j dev.Journal, keep bool) (dev.CommitStats, error) {
+// commit writes a transaction through the undo log j, which guards what is to stay as
+// it is for the log to be worth anything.
+func (a *app) commit(ctx context.Context, im *image, txn *dev.Txn, j dev.Journal, keep bool, guard []dev.Range) (dev.CommitStats, error) {
 	if !txn.Dirty() {
 		return dev.CommitStats{}, nil
 	}
 	m := a.aside("writing")
 	defer m.clear()
 	stats, err := txn.Commit(ctx, dev.CommitOptions{
-		Undo: j, Keep: keep, Label: "fatkit " + a.command, Progress: m.update,
+		Undo: j, Keep: keep, Guard: guard, Label: "fatkit " + a.command, Progress: m.update,
 	})
 	if errors.Is(err, dev.ErrUndoExists) {
 		return stats, kept(im, j)

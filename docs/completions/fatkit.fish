@@ -202,7 +202,7 @@ complete -c fatkit -n '__fish_seen_subcommand_from info' -s q -l quiet -d 'print
 complete -c fatkit -n '__fish_seen_subcommand_from info' -s v -l verbose -d 'print more'
 complete -c fatkit -n '__fish_seen_subcommand_from info' -s h -l help -d 'show help'
 complete -c fatkit -n '__fish_seen_subcommand_from undo' -l undo -r -F -d 'the undo log is FILE'
-complete -c fatkit -n '__fish_seen_subcommand_from undo' -s f -l force -d 'restore although the image was changed since: that is lost where the run had written'
+complete -c fatkit -n '__fish_seen_subcommand_from undo' -s f -l force -d 'restore although the image was changed since, which is lost where the run had written, or cannot be read there'
 complete -c fatkit -n '__fish_seen_subcommand_from undo' -l json -d 'print one JSON document on standard output, also for errors'
 complete -c fatkit -n '__fish_seen_subcommand_from undo' -s q -l quiet -d 'print errors and findings only: no notes, no summary, no progress'
 complete -c fatkit -n '__fish_seen_subcommand_from undo' -s v -l verbose -d 'print more'

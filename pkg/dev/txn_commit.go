@@ -17,6 +17,11 @@ type CommitOptions struct {
 	// Keep leaves the log, marked as finished, so that ApplyUndo can take the
 	// commit back as long as nothing else changes the image.
 	Keep bool
+	// Guard is what of the base is to stay as it is, beside what is written, for
+	// what the log restores to make sense: such as the contents of a file whose
+	// name is what a commit takes away. A log is stale where that was changed. It
+	// is read once, without a log not at all. Any order, and overlaps, will do.
+	Guard []Range
 	// Label says who writes, such as "fatkit check -y": at most 256 bytes.
 	Label string
 	// Progress is called now and then with the bytes done; it must not write
@@ -104,6 +109,9 @@ func (c *commit) logged() (err error) {
 	}
 	if len(c.plan) == 0 { // nothing differs
 		return c.undo.discard()
+	}
+	if err := c.guard(); err != nil {
+		return errors.Join(err, c.undo.discard())
 	}
 	// What the log says was there must be there after a power cut, too: somebody
 	// may have written below the transaction.

@@ -33,17 +33,22 @@ import (
 //	       12   4  checksum of the 12 bytes before
 //	       16 496  zero
 //	1024  zeros
-//	4096  records, one after the other, by ascending offset, not overlapping
+//	4096  records, one after the other: those of kind 1 and 2 by ascending
+//	      offset, then those of kind 3 likewise; no two overlap
 //	        0   8  offset in the image
 //	        8   8  length
-//	       16   4  kind: 1 data, the payload follows; 2 zeros, no payload
-//	       20   4  checksum of the payload; 0 for zeros
+//	       16   4  kind: 1 data, the payload follows; 2 zeros, no payload;
+//	               3 guard, which restores nothing, neither payload nor
+//	               checksums: what is there stays, and what the log restores
+//	               counts on it
+//	       20   4  checksum of the payload; 0 for zeros; of a guard that of what
+//	               is there
 //	       24   4  checksum of the checksums that follow the payload
 //	       28   4  checksum of the 28 bytes before
 //	       32   length bytes of payload, at most 1 MiB: the old contents
 //	         4  for each 512 bytes of the range, the last of which may be fewer:
-//	            checksum of what the commit writes there; a range of zeros is of
-//	            64 MiB at most
+//	            checksum of what the commit writes there; a range of zeros, and
+//	            of a guard, is of 64 MiB at most
 //
 // Life of a log: records are written and synced while the header is zeros
 // (incomplete: the image is untouched); the header is written and synced
@@ -62,7 +67,7 @@ const (
 	undoRecords  = 4096
 	undoRecHead  = 32
 	undoPayload  = 1 << 20  // most bytes of a data record
-	undoZeros    = 64 << 20 // of one of zeros
+	undoZeros    = 64 << 20 // of one of zeros, and of a guard
 	undoLabel    = 256
 	undoIdentity = 64 << 10
 )
@@ -76,8 +81,12 @@ var (
 	// ErrUndoForeign: the log belongs to another image.
 	ErrUndoForeign = errors.New("the undo log does not belong to this image")
 	// ErrUndoStale: the image was changed by something else after the run that
-	// the log undoes, whether that was finished or interrupted.
+	// the log undoes, whether that was finished or interrupted: where the run had
+	// written, or where it counts on what is there, see CommitOptions.Guard.
 	ErrUndoStale = errors.New("the image was changed since the undo log was written")
+	// ErrUndoUnread: a part of the image cannot be read, so it cannot be told
+	// whether the log may be applied. ForceUndo can.
+	ErrUndoUnread = errors.New("the image cannot be held against its undo log")
 	// ErrUndoLeft: a commit or an undo is done and durable, but its log, which
 	// can undo nothing any more, could not be removed.
 	ErrUndoLeft = errors.New("done, but the undo log could not be removed")
@@ -157,8 +166,9 @@ type UndoInfo struct {
 	State  UndoState
 	Cut    bool   // the run was interrupted, also where the log is stale
 	Label  string // who wrote it
-	Blocks int    // records
+	Blocks int    // records of what it restores
 	Bytes  int64  // bytes of the image that it restores
+	Unread int64  // of these, bytes that cannot be read: all with ForceUndo, else some
 }
 
 // undoHeader is the header of a log in memory.
@@ -174,9 +184,10 @@ type undoHeader struct {
 // undoRecord is the header of a record in memory.
 type undoRecord struct {
 	Range
-	zero bool
-	old  uint32 // checksum of what was there
-	sums uint32 // checksum of those of what is going to be there
+	zero  bool
+	guard bool
+	old   uint32 // checksum of what was there
+	sums  uint32 // checksum of those of what is going to be there
 }
 
 // crc continues the checksum sum with p.
@@ -253,8 +264,11 @@ func (r undoRecord) encode(b []byte) {
 	binary.LittleEndian.PutUint64(b[0:], uint64(r.Off))
 	binary.LittleEndian.PutUint64(b[8:], uint64(r.Len))
 	kind := uint32(1)
-	if r.zero {
+	switch {
+	case r.zero:
 		kind = 2
+	case r.guard:
+		kind = 3
 	}
 	binary.LittleEndian.PutUint32(b[16:], kind)
 	binary.LittleEndian.PutUint32(b[20:], r.old)
@@ -267,11 +281,11 @@ func decodeRecord(b []byte) (r undoRecord, ok bool) {
 	r.Off = int64(binary.LittleEndian.Uint64(b[0:]))
 	r.Len = int64(binary.LittleEndian.Uint64(b[8:]))
 	kind := binary.LittleEndian.Uint32(b[16:])
-	r.zero = kind == 2
+	r.zero, r.guard = kind == 2, kind == 3
 	r.old = binary.LittleEndian.Uint32(b[20:])
 	r.sums = binary.LittleEndian.Uint32(b[24:])
 	ok = binary.LittleEndian.Uint32(b[28:]) == crc(0, b[:28]) &&
-		(kind == 2 && r.Len <= undoZeros || kind == 1 && r.Len <= undoPayload) &&
+		((r.zero || r.guard) && r.Len <= undoZeros || kind == 1 && r.Len <= undoPayload) &&
 		r.Off >= 0 && r.Len > 0
 	return r, ok
 }
@@ -279,7 +293,7 @@ func decodeRecord(b []byte) (r undoRecord, ok bool) {
 // payload is how many bytes of old contents follow the header of r, and
 // sumBytes how many of checksums follow those.
 func (r undoRecord) payload() int64 {
-	if r.zero {
+	if r.zero || r.guard {
 		return 0
 	}
 	return r.Len
@@ -287,13 +301,18 @@ func (r undoRecord) payload() int64 {
 
 // most is how long r may become.
 func (r undoRecord) most() int64 {
-	if r.zero {
+	if r.zero || r.guard {
 		return undoZeros
 	}
 	return undoPayload
 }
 
-func (r undoRecord) sumBytes() int64 { return (r.Len + undoSector - 1) / undoSector * 4 }
+func (r undoRecord) sumBytes() int64 {
+	if r.guard {
+		return 0
+	}
+	return (r.Len + undoSector - 1) / undoSector * 4
+}
 
 // sumSectors appends the checksums of the sectors of b.
 func sumSectors(sums, b []byte) []byte {

@@ -10,7 +10,7 @@ import (
 // InspectUndo says what log j has for the image d: it reads and checks all of
 // the log, and writes nothing. The error is about reading, or ctx's: a log that must
 // be refused is no error but a state. With an error the state is UndoNone, unless d is
-// surely what the log is of, and parts of it cannot be read.
+// surely what the log is of. ErrUndoUnread is that parts of the image cannot be read.
 func InspectUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 	lf, err := j.Open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -27,8 +27,8 @@ func InspectUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 
 // ApplyUndo restores the image d from the log j and removes the log. It checks
 // all of the log first and refuses it with ErrUndoDamaged, ErrUndoForeign or
-// ErrUndoStale, and fs.ErrNotExist says that there is none. An incomplete log
-// is removed, for there is nothing to restore.
+// ErrUndoStale, with ErrUndoUnread if it cannot be held against the image, and
+// fs.ErrNotExist says that there is none. An incomplete log is removed, for there is nothing to restore.
 //
 // The end of ctx keeps it from beginning to write, and does not stop it any more then:
 // half restored an image is of no use, and to put it back again takes as long. The log
@@ -40,7 +40,8 @@ func ApplyUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 
 // ForceUndo is ApplyUndo that also applies a stale log: what was written since to
 // the places that it restores is lost, and what was written elsewhere may make no
-// sense any more.
+// sense any more. It writes over places that cannot be read, which info.Unread
+// counts; what cannot be written is left and is the error, after all else is restored.
 func ForceUndo(ctx context.Context, j Journal, d Device) (UndoInfo, error) {
 	return applyUndo(ctx, j, d, true)
 }
@@ -50,8 +51,8 @@ func applyUndo(ctx context.Context, j Journal, d Device, force bool) (UndoInfo, 
 	if err != nil {
 		return UndoInfo{}, wrap("open undo log", j.Name(), Range{}, err)
 	}
-	u := undoReader{lf: lf, name: j.Name()}
-	if err := u.apply(ctx, j, d, force); err != nil {
+	u := undoReader{lf: lf, name: j.Name(), force: force}
+	if err := u.apply(ctx, j, d); err != nil {
 		_ = lf.Close()
 		return u.info, err
 	}
@@ -62,11 +63,11 @@ func applyUndo(ctx context.Context, j Journal, d Device, force bool) (UndoInfo, 
 }
 
 // apply leaves a log that can be removed.
-func (u *undoReader) apply(ctx context.Context, j Journal, d Device, force bool) error {
+func (u *undoReader) apply(ctx context.Context, j Journal, d Device) error {
 	if err := u.verify(ctx, d); err != nil {
 		return err
 	}
-	if err := u.info.State.Err(); err != nil && !(force && u.info.State == UndoStale) {
+	if err := u.info.State.Err(); err != nil && !(u.force && u.info.State == UndoStale) {
 		return &Error{Op: "undo", Path: u.name, Err: err}
 	}
 	if u.info.State == UndoIncomplete {
@@ -102,5 +103,3 @@ func (u *undoReader) rearm() error {
 	}
 	return nil
 }
-
-func isDamaged(err error) bool { return errors.Is(err, ErrUndoDamaged) }

@@ -42,7 +42,9 @@ func mend(b []byte) []byte {
 		if binary.LittleEndian.Uint32(b[at+16:]) == 1 {
 			n = int(min(binary.LittleEndian.Uint64(b[at+8:]), uint64(len(b)-at-32)))
 		}
-		binary.LittleEndian.PutUint32(b[at+20:], crc32.Checksum(b[at+32:at+32+n], table))
+		if binary.LittleEndian.Uint32(b[at+16:]) != 3 { // of a guard it is that of the image
+			binary.LittleEndian.PutUint32(b[at+20:], crc32.Checksum(b[at+32:at+32+n], table))
+		}
 		sums := sumsLen(b[at:], len(b)-at-32-n)
 		binary.LittleEndian.PutUint32(b[at+24:], crc32.Checksum(b[at+32+n:at+32+n+sums], table))
 		binary.LittleEndian.PutUint32(b[at+28:], crc32.Checksum(b[at:at+28], table))
@@ -62,7 +64,10 @@ func mend(b []byte) []byte {
 // sumsLen is how many bytes of checksums the record at b has, at most left.
 func sumsLen(b []byte, left int) int {
 	n := binary.LittleEndian.Uint64(b[8:])
-	if n > 1<<40 {
+	switch {
+	case binary.LittleEndian.Uint32(b[16:]) == 3:
+		return 0
+	case n > 1<<40:
 		return left
 	}
 	return int(min((n+511)/512*4, uint64(left)))
@@ -82,7 +87,7 @@ func seen(r []byte, image []byte) []byte {
 
 func record(off, n int64, kind uint32, payload int) []byte {
 	b := make([]byte, 32+payload)
-	if n > 0 && n < 1<<20 {
+	if n > 0 && n < 1<<20 && kind != 3 {
 		b = append(b, make([]byte, (n+511)/512*4)...)
 	}
 	binary.LittleEndian.PutUint64(b[0:], uint64(off))
@@ -107,9 +112,15 @@ func TestUndoHostile(t *testing.T) {
 		{"negative offset", [][]byte{record(-1, 10, 2, 0)}, nil, dev.UndoDamaged},
 		{"overflow", [][]byte{record(1<<62, 1<<62, 2, 0)}, nil, dev.UndoDamaged},
 		{"no length", [][]byte{record(80_000, 0, 2, 0)}, nil, dev.UndoDamaged},
-		{"kind", [][]byte{record(80_000, 10, 3, 0)}, nil, dev.UndoDamaged},
+		{"kind", [][]byte{record(80_000, 10, 4, 0)}, nil, dev.UndoDamaged},
 		{"overlap", [][]byte{record(80_000, 100, 2, 0), record(80_099, 1, 2, 0)}, nil, dev.UndoDamaged},
 		{"order", [][]byte{record(90_000, 100, 2, 0), record(80_000, 1, 2, 0)}, nil, dev.UndoDamaged},
+		{"guard", [][]byte{record(80_000, 100, 2, 0), record(80_000, 100, 3, 0), record(0, 1, 3, 0)}, nil, dev.UndoDamaged},
+		{"data behind a guard", [][]byte{record(70_000, 100, 3, 0), record(80_000, 100, 2, 0)}, nil, dev.UndoDamaged},
+		{"guard behind the end", [][]byte{record(99_999, 2, 3, 0)}, nil, dev.UndoDamaged},
+		{"guard with more", [][]byte{record(90_000, 100, 3, 0), make([]byte, 4)}, func(b []byte) []byte { b[24] = 1; return b }, dev.UndoDamaged},
+		{"huge guard", [][]byte{record(0, 1<<40, 3, 0)}, nil, dev.UndoDamaged},
+		{"violated guard", [][]byte{record(0, 90_000, 3, 0)}, nil, dev.UndoStale},
 		{"huge payload", [][]byte{record(0, 90_000, 1, 100)}, nil, dev.UndoDamaged},
 		{"rest", [][]byte{record(80_000, 100, 2, 0), make([]byte, 7)}, func(b []byte) []byte { b[24] = 1; return b }, dev.UndoDamaged},
 		{"fewer records", [][]byte{record(80_000, 100, 2, 0)}, func(b []byte) []byte { b[24] = 0; return b }, dev.UndoDamaged},
@@ -179,7 +190,7 @@ func FuzzUndoLog(f *testing.F) {
 		w := devtest.NewWorld(image)
 		txn := dev.Begin(w.Device())
 		must(f, write(txn, 0, 1), write(txn, 8192, 808))
-		must(f, commitWith(txn, dev.CommitOptions{Undo: w.Journal(), Keep: true}))
+		must(f, commitWith(txn, dev.CommitOptions{Undo: w.Journal(), Keep: true, Guard: []dev.Range{{Off: 100, Len: 8500}}}))
 		b := logOf(f, w)
 		if !keep {
 			clear(b[512:1024])

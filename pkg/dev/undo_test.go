@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -283,19 +284,20 @@ func TestUndoNone(t *testing.T) {
 }
 
 // TestUndoUnread has a part of the image that cannot be read. Whose the log is can be
-// told unless that is where the image begins; what was written there since cannot, so
-// nothing is put back.
+// told unless that is where the image begins and the log does not have it; what was
+// written there since cannot, so nothing is put back.
 func TestUndoUnread(t *testing.T) {
 	eio := errors.New("input/output error")
-	for off, want := range map[int64]dev.UndoState{500: dev.UndoNone, 200_500: dev.UndoFinished} {
+	for off, want := range map[int64]dev.UndoState{500: dev.UndoFinished, 20_500: dev.UndoNone, 200_500: dev.UndoFinished} {
 		w := kept(t)
 		f := devtest.NewFault(w.Device())
 		f.Where(func(o devtest.Op) bool { return o.Kind == devtest.Read && o.Off <= off && off < o.End() }, eio)
-		if info, err := dev.InspectUndo(context.Background(), w.Journal(), f); !errors.Is(err, eio) || info.State != want {
+		if info, err := dev.InspectUndo(context.Background(), w.Journal(), f); !errors.Is(err, eio) || !errors.Is(err, dev.ErrUndoUnread) || info.State != want {
 			t.Errorf("byte %d: inspect: %+v, %v", off, info, err)
 		}
 		before := len(w.Ops())
-		if _, err := dev.ApplyUndo(context.Background(), w.Journal(), f); !errors.Is(err, eio) || len(w.Ops()) != before || !w.HasLog() {
+		if _, err := dev.ApplyUndo(context.Background(), w.Journal(), f); !errors.Is(err, eio) || len(w.Ops()) != before || !w.HasLog() ||
+			!strings.Contains(err.Error(), fmt.Sprintf("at byte %d (512 bytes)", off/512*512)) {
 			t.Errorf("byte %d: apply: %v, %v", off, err, w.Ops()[before:])
 		}
 	}

@@ -48,7 +48,7 @@ func createUndo(j Journal, d Device, label string) (*undoWriter, error) {
 // multiple of a sector unless nothing follows that joins it.
 func (w *undoWriter) keep(off int64, old, new []byte) error {
 	n := int64(len(new))
-	joins := w.rec.Len > 0 && w.rec.End() == off && w.rec.zero == (old == nil) &&
+	joins := w.rec.Len > 0 && !w.rec.guard && w.rec.End() == off && w.rec.zero == (old == nil) &&
 		w.rec.Len+n <= w.rec.most() && w.rec.Len%undoSector == 0
 	if !joins {
 		if err := w.closeRecord(); err != nil {
@@ -63,6 +63,22 @@ func (w *undoWriter) keep(off int64, old, new []byte) error {
 	w.sums = sumSectors(w.sums, new)
 	w.buf = append(w.buf, old...)
 	return nil
+}
+
+// guard records that what d has in r, at most undoZeros bytes, is to stay. Guards
+// ascend, too, and come after all that keep records. What cannot be read is not
+// guarded: nothing is about to be written there.
+func (w *undoWriter) guard(ctx context.Context, d Device, r Range, buf []byte) error {
+	if err := w.closeRecord(); err != nil {
+		return err
+	}
+	sum, err := sumDevice(ctx, d, r, buf)
+	if err != nil {
+		return cancelled(ctx, "commit") // or nothing
+	}
+	w.rec, w.start = undoRecord{Range: r, guard: true, old: sum}, len(w.buf)
+	w.buf = append(w.buf, make([]byte, undoRecHead)...)
+	return w.closeRecord()
 }
 
 // closeRecord completes the header of the open record, if there is one.

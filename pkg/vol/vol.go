@@ -46,6 +46,10 @@ type Driver struct {
 	// Read opens a volume for reading its files, as they are without what
 	// Settle does. Nil while a format cannot.
 	Read func(ctx context.Context, d dev.Device, o ReadOptions) (Tree, error)
+	// Marks are bytes of the volume on d that whoever changes it writes to sooner
+	// or later, though not every change does: what a change leaves of them says
+	// whether there was another after it. Nil where there are none.
+	Marks func(d dev.Device) []dev.Range
 	// Holds is what there is a place for on a volume of this format.
 	Holds Holds
 	// Need is how many clusters of a planned volume the entries take,
