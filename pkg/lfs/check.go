@@ -43,6 +43,7 @@ type checker struct {
 	lostSegment uint32
 	twice       map[uint32]bool // blocks that belong to two
 	claimants   map[uint32][]claimant
+	usageRight  bool // quota files count what is in use
 	unsafe      bool // a block in use is free to SIT, or a log writes over some
 }
 

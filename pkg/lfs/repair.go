@@ -34,6 +34,7 @@ type mender struct {
 	w        *writer
 	handles  map[uint32]*handle // directories and quota files, by inode
 	quotas   map[uint32]*quotaTable
+	counted  bool // usage was right, and repairs have counted what they changed of it
 	made     [grades]bool
 	placing  map[int]bool // logs that may be moved
 	avoid    *space.Map   // segments that a log to be replayed is in
@@ -103,7 +104,9 @@ func (c *checker) writer(ctx context.Context) (*writer, error) {
 		return nil, err
 	}
 	w.orphans, w.carry = slices.Clone(c.orphans), carry
-	w.keepQuotas = true // they are compared in the next round
+	w.keepQuotas = true // they are compared in the next round, but see putUsage
+	// [Linux] behaviour ignore_hardlimit(): who mounts, and so replays, is root.
+	w.limitless = true
 	for i := range w.logs.heads {
 		if h := &w.logs.heads[i]; c.m.placing[i] {
 			w.sit.setKind(h.segno, i)
@@ -146,6 +149,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		if err := c.m.quotas[nid].store(); err != nil {
 			return err
 		}
+	}
+	if err := c.putUsage(); err != nil {
+		return err
 	}
 	for _, nid := range slices.Sorted(maps.Keys(c.m.handles)) {
 		if err := c.m.handles[nid].store(); err != nil {

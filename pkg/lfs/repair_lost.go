@@ -145,13 +145,18 @@ func (c *checker) freeInode(ctx context.Context, ino uint32) error {
 	if err != nil {
 		return notNow(err)
 	}
+	before := w.validBlocks
 	f := newFreer(w, b)
 	if from, to := c.g.pointersOf(b, roleInode); to > from {
 		if err := f.contents(b, b[from:to]); err != nil {
 			return err
 		}
 	}
-	return f.inode(b)
+	if err := f.inode(b); err != nil {
+		return err
+	}
+	w.charge(b, -(int64(before-w.validBlocks)-1)*c.g.BlockSize, -1)
+	return nil
 }
 
 // reportOrphans reports the files that were deleted while they were open.
@@ -176,6 +181,7 @@ func (c *checker) reportOrphans(r *vol.Report) {
 			}
 		}
 		w.orphans = nil
+		c.m.counted = c.usageRight
 		return nil
 	}))
 }
