@@ -56,7 +56,7 @@ func (c *checker) tableNoteFix(n *note) vol.Fix {
 		})
 	case "xattr-list":
 		if n.word == 0 {
-			return nil
+			return c.cutXattrs(n)
 		}
 		// When no node may be found again that the list goes on in.
 		return c.fix(gradeCount, c.always(func() error {
