@@ -161,7 +161,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0505", "inode-dir-size", vol.SevError, "directory's size does not cover its blocks", "Names beyond it are not listed.", set("set it to the end of the last block")),
 		row("F2FS-0506", "inode-extent", vol.SevWarning, "remembered extent does not fit the block map", "Readers that use it read other blocks.", repair(fixClear, "forget it", vol.LossNone)),
 		row("F2FS-0507", "inode-extra", vol.SevError, "extra attributes are not valid", "The feature is off, or their length cannot be.", set("set the right length")),
-		row("F2FS-0508", "inode-inline-xattr", vol.SevError, "room for inline attributes is not valid", "It is more than the inode has.", set("set the usual one")),
+		row("F2FS-0508", "inode-inline-xattr", vol.SevError, "room for inline attributes is not valid", "It is more than the inode has, or less than the header of a list takes. Newer Linux does not open the file.", set("set what the list shows, or the usual one")),
 		row("F2FS-0509", "inode-inline", vol.SevError, "inline flags are not valid", "Inline data is for files and links, inline entries are for directories, and the two exclude one another and blocks.", repair(fixClear, "clear the flag that does not fit", vol.LossMetadata)),
 		row("F2FS-0510", "inline-exist", vol.SevWarning, "inline data is there and not marked", "The flag that says so is clear.", set("set the flag")),
 		row("F2FS-0511", "inode-checksum", vol.SevError, "inode checksum is wrong", "The inode was damaged, or written by something that does not know the feature.", set("write the right checksum")),
