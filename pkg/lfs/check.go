@@ -143,6 +143,10 @@ func (c *checker) checkSuper(r *vol.Report, s *superCopy) error {
 	if c.g.CPPayload >= linuxPayload {
 		r.Found(c.cat.Found("sb-payload", at(sbCPPayload, 4), vol.GotWant(c.g.CPPayload, nil), vol.Detail("Linux takes less than %d", linuxPayload)), nil)
 	}
+	if c.sb.unknownEncoding() {
+		r.Found(c.cat.Found("sb-encoding", at(sbEncoding, 2), vol.GotWant(c.sb.u16(sbEncoding), encodingUTF8)),
+			c.superFix(func(b superblock) { b.put16(sbEncoding, encodingUTF8) }))
+	}
 	if l := c.d.Limits().LogicalSector; l > 0 && int64(l) != c.g.SectorSize {
 		r.Found(c.cat.Found("sb-sector", at(sbLogSector, 4), vol.GotWant(c.g.SectorSize, nil)), nil)
 	}
@@ -236,6 +240,9 @@ func (c *checker) checkFlags(r *vol.Report) {
 	}
 	if x := c.s.cp.flags() &^ cpKnown; x != 0 {
 		r.Found(c.cat.Found("cp-flags", c.cpAt(cpFlags, 4), vol.GotWant(hex(x), nil)), nil)
+	}
+	if why := c.s.natBitsFault(); why != "" {
+		r.Found(c.cat.Found("cp-layout", c.cpAt(cpFlags, 4), vol.Detail("%s", why)), c.mended(gradeShape, func(w *writer) { w.carry.bits = nil }))
 	}
 	if c.s.oldLargeNat() {
 		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), c.moveBitmapFix())

@@ -73,6 +73,7 @@ func superProblems() []vol.Problem {
 		row("F2FS-0124", "sb-sector", vol.SevInfo, "volume was made for sectors of another size", "An image file has no sectors."),
 		row("F2FS-0125", "sb-segment-end", vol.SevError, "main area ends before the segments do", "The number of segments and the areas do not add up. The kernel corrects the number when it mounts.", repair(fixSet, "set the number of segments", vol.LossNone)),
 		row("F2FS-0126", "sb-page-size", vol.SevInfo, "blocks are larger than the pages of most machines", "Linux mounts a volume only where a page of memory is as large as a block. Most machines have pages of 4 KiB; some that run Android have 16 KiB."),
+		row("F2FS-0127", "sb-encoding", vol.SevError, "encoding of names is not known", "Directories that fold case go by it, and there is one, UTF-8. The kernel refuses the mount.", repair(fixSet, "say UTF-8", vol.LossNone)),
 	}
 }
 
