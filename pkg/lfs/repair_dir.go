@@ -43,7 +43,7 @@ func (c *checker) dentryNoteFix(n *note) vol.Fix {
 			}
 		})
 	case "dir-twice":
-		return edit(dentryBlock.drop)
+		return edit(n.dropEntry)
 	case "dentry-position":
 		return c.fix(gradePlace, func(ctx context.Context, _ vol.Repair) error { return c.moveEntry(ctx, n, false) })
 	case "dentry-twice":
@@ -132,8 +132,12 @@ func (c *checker) danglingFix(n *note) (vol.Fix, []string) {
 			return c.natFix(n.from, s.ino, s.addr), []string{fixRestore}
 		}
 	}
-	return c.fix(gradeShape, c.always(func() error { return c.editDentry(n, dentryBlock.drop) })), []string{fixRemove}
+	return c.fix(gradeShape, c.always(func() error { return c.editDentry(n, n.dropEntry) })), []string{fixRemove}
 }
+
+// dropEntry removes the entry that a note is about, which has the length that the walk
+// went by. The one in the entry may be wrong, and would take others with it.
+func (n *note) dropEntry(d dentryBlock, i int) { d.dropSlots(i, nameSlots(int(n.word))) }
 
 // rawName is the name of an entry.
 func (c *checker) rawName(e *dirEntry) ([]byte, error) {
@@ -180,7 +184,7 @@ func (c *checker) dotFix(n *note, edit func(func(d dentryBlock, i int)) vol.Fix)
 		}
 	}
 	if n.word == 1 { // a second one
-		return edit(dentryBlock.drop)
+		return edit(func(d dentryBlock, i int) { d.dropSlots(i, 1) })
 	}
 	return c.fix(gradeShape, c.always(func() error { return c.setDot(n.inode, which, ino) }))
 }

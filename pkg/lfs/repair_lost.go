@@ -88,10 +88,11 @@ func (c *checker) rescue(ctx context.Context, i int32) error {
 
 // dropEntry removes an entry where it is.
 func (c *checker) dropEntry(e *dirEntry) error {
+	n := nameSlots(int(e.nameLen))
 	if c.inlineDir(e.dir) {
-		return c.editInode(e.dir, func(b nodeBlock) { newDentryBlock(c.g.inlineArea(b)).drop(int(e.off)) })
+		return c.editInode(e.dir, func(b nodeBlock) { newDentryBlock(c.g.inlineArea(b)).dropSlots(int(e.off), n) })
 	}
-	return vol.Patch(c.d, c.g.BlockOff(e.blk), c.g.BlockSize, func(b []byte) { newDentryBlock(b).drop(int(e.off)) })
+	return vol.Patch(c.d, c.g.BlockOff(e.blk), c.g.BlockSize, func(b []byte) { newDentryBlock(b).dropSlots(int(e.off), n) })
 }
 
 // lostFound opens the directory for what was lost, which is made if it is not

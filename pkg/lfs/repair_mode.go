@@ -127,7 +127,7 @@ const (
 // rankOf is when the repairs of a note are made.
 func rankOf(n *note, offer []string) int {
 	switch {
-	case n.slug == "inode-mode", n.slug == "node-lost" && slices.Contains(offer, fixRestore):
+	case n.slug == "inode-mode", n.slug == "dentry-name-length" && n.word > 0, n.slug == "node-lost" && slices.Contains(offer, fixRestore):
 		return rankFirst
 	case n.slug == "node-lost", n.slug == "inode-unreachable":
 		return rankLost
