@@ -56,7 +56,7 @@ func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
 
 // bareChecker is one that can mend d, and knows nothing of it yet.
 func bareChecker(d dev.Device) *checker {
-	return &checker{d: d, twice: map[uint32]bool{}, m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}}}
+	return &checker{d: d, twice: map[uint32]bool{}, m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}, back: map[uint32]bool{}}}
 }
 
 // Passes in order; each relies on what the ones before it left in c.

@@ -39,8 +39,9 @@ type mender struct {
 	placing  map[int]bool // logs that may be moved
 	avoid    *space.Map   // segments that a log to be replayed is in
 	strays   map[uint32]stray
-	packToo  bool // the pack that cannot be used may be written over
-	relayout bool // a large NAT bitmap is put where it belongs
+	back     map[uint32]bool // nodes that repairs of this pass have brought back
+	packToo  bool            // the pack that cannot be used may be written over
+	relayout bool            // a large NAT bitmap is put where it belongs
 	// unsettled: a log is to be replayed, and who decides has not said so.
 	// Another checkpoint would give it up.
 	unsettled bool

@@ -132,7 +132,12 @@ func (c *checker) danglingFix(n *note) (vol.Fix, []string) {
 			return c.natFix(n.from, s.ino, s.addr), []string{fixRestore}
 		}
 	}
-	return c.fix(gradeShape, c.always(func() error { return c.editDentry(n, n.dropEntry) })), []string{fixRemove}
+	return c.fix(gradeShape, c.always(func() error {
+		if c.m.back[n.from] {
+			return vol.ErrNotNow
+		}
+		return c.editDentry(n, n.dropEntry)
+	})), []string{fixRemove}
 }
 
 // dropEntry removes the entry that a note is about, which has the length that the walk

@@ -164,26 +164,67 @@ func (c *checker) footerFix(n *note) (vol.Fix, []string) {
 		return nil, nil
 	}
 	x := c.walk.index.nodes[i]
+	at, err := c.exchanged(&x)
+	switch {
+	case err != nil:
+		return nil, nil
+	case at != nullAddr:
+		return c.backFix(x.nid, c.natFix(x.nid, x.ino, at)), []string{fixRestore}
+	}
 	sum, err := c.summaryOf(c.g.SegmentOf(x.addr))
 	if err != nil {
 		return nil, nil
 	}
 	if sum.entry(int(c.g.IndexOf(x.addr))).nid() == x.nid && !c.walk.claimed.Used(x.addr-c.g.Main) {
-		return c.fix(gradeShape, func(context.Context, vol.Repair) error {
+		return c.backFix(x.nid, c.fix(gradeShape, func(context.Context, vol.Repair) error {
 			return c.editNode(x.addr, func(b nodeBlock) {
 				b.put32(len(b)-footerNid, x.nid)
 				b.put32(len(b)-footerIno, x.ino)
 			})
-		}), []string{fixSet}
+		})), []string{fixSet}
 	}
 	strays, err := c.findStrays()
 	if err != nil {
 		return nil, nil
 	}
 	if s, ok := strays[x.nid]; ok {
-		return c.natFix(x.nid, s.ino, s.addr), []string{fixRestore}
+		return c.backFix(x.nid, c.natFix(x.nid, s.ino, s.addr)), []string{fixRestore}
 	}
 	return c.natFix(x.nid, 0, 0), []string{fixRemove}
+}
+
+// backFix notes which node a fix has brought back: what leads to it is right then,
+// and is looked at again in the next round.
+func (c *checker) backFix(nid uint32, fix vol.Fix) vol.Fix {
+	return func(ctx context.Context, r vol.Repair) error {
+		err := fix(ctx, r)
+		if err == nil {
+			c.m.back[nid] = true
+		}
+		return err
+	}
+}
+
+// exchanged is the block of a node where that and another one stand in the place of
+// each other, nullAddr where they do not. Both are whole, and say who they are; with
+// footers that say what NAT does each file would hold what the other one has.
+func (c *checker) exchanged(x *node) (uint32, error) {
+	b, err := readBlock(c.d, c.g, x.addr)
+	if err != nil {
+		return nullAddr, err
+	}
+	k := c.walk.index.find(nodeBlock(b).nid())
+	if k < 0 {
+		return nullAddr, nil
+	}
+	y := &c.walk.index.nodes[k]
+	if y.nid == x.nid || y.ino != nodeBlock(b).ino() || !c.g.ValidMain(y.addr) {
+		return nullAddr, nil
+	}
+	if b, err = readBlock(c.d, c.g, y.addr); err != nil || nodeBlock(b).nid() != x.nid || nodeBlock(b).ino() != x.ino {
+		return nullAddr, err
+	}
+	return y.addr, nil
 }
 
 // lostFrom is the node of an inode that belongs to a place of the file and that
