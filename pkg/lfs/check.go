@@ -41,10 +41,10 @@ type checker struct {
 	goneBlocks  map[uint32][]goneBlock
 	lostSum     summaryBlock // of lostSegment
 	lostSegment uint32
-	twice       map[uint32]bool // blocks that belong to two
-	claimants   map[uint32][]claimant
-	usageRight  bool // quota files count what is in use
-	unsafe      bool // a block in use is free to SIT, or a log writes over some
+	disputes    map[uint32]*dispute // of blocks that belong to two
+	usageRight  bool                // quota files count what is in use
+	unsafe      bool                // a block in use is free to SIT, or a log writes over some
+	doubled     bool                // a block belongs to two
 }
 
 // newChecker is Driver.Check.
@@ -56,7 +56,7 @@ func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
 
 // bareChecker is one that can mend d, and knows nothing of it yet.
 func bareChecker(d dev.Device) *checker {
-	return &checker{d: d, twice: map[uint32]bool{}, m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}, back: map[uint32]bool{}}}
+	return &checker{d: d, m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}, back: map[uint32]bool{}}}
 }
 
 // Passes in order; each relies on what the ones before it left in c.

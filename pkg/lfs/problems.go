@@ -12,6 +12,7 @@ const (
 	fixRebuild = "rebuild" // make it anew from what was found
 	fixRescue  = "rescue"  // put the file into lost+found
 	fixFree    = "free"    // give the blocks back
+	fixCopy    = "copy"    // give one owner a block of its own
 	fixReplay  = "replay"  // carry the log out
 	fixDiscard = "discard" // give the log up
 )
@@ -143,7 +144,7 @@ func nodeProblems() []vol.Problem {
 		row("F2FS-0402", "node-pointer", vol.SevError, "inode or node leads to a node that is not valid", "The number is out of range, free, or another file's.", back, cl),
 		row("F2FS-0403", "node-twice", vol.SevError, "node is part of two", "It belongs to one place of one file.", back, cl),
 		row("F2FS-0404", "addr-range", vol.SevError, "pointer leads outside the main area", "There is no block with that address.", own, cl),
-		row("F2FS-0405", "addr-twice", vol.SevError, "block belongs to two", "At most one of the owners has its contents there; the summary says which.", cl),
+		row("F2FS-0405", "addr-twice", vol.SevError, "block belongs to two", "At most one of the owners has its contents there. The summary says which, or what the block holds and where those beside it are; the other gets back what is its own, if that is found. Where nothing tells it can have a copy.", repair(fixCopy, "give the other owner a copy of the block", vol.LossMetadata), cl),
 		row("F2FS-0406", "addr-compress", vol.SevError, "mark of a compressed cluster where none can be", "The file is not compressed, or the slot is not the first of a cluster.", own, cl),
 		row("F2FS-0407", "xattr-list", vol.SevError, "list of extended attributes is damaged", "An entry crosses the end of the area.", repair(fixClear, "end the list there", vol.LossMetadata)),
 		row("F2FS-0408", "xattr-magic", vol.SevInfo, "extended attributes lack their magic number", "The area holds something else; the kernel takes it for empty.", repair(fixClear, "clear them", vol.LossMetadata)),

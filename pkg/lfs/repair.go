@@ -197,11 +197,13 @@ func notNow(err error) error {
 // placeable tells whether blocks may be given out: none that is in use is free
 // to SIT, and the logs write where they can.
 func (c *checker) placeable() error {
-	if c.unsafe {
-		return vol.NotNow("it takes new blocks, and where there are some is not known before blocks, SIT and the logs are right")
+	if c.unsafe || c.doubled {
+		return vol.NotNow(whyUnsafe)
 	}
 	return nil
 }
+
+const whyUnsafe = "it takes new blocks, and where there are some is not known before blocks, SIT and the logs are right"
 
 // logsRight tells whether the logs say all that is needed to write to them.
 func (c *checker) logsRight() bool {

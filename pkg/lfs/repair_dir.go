@@ -56,7 +56,7 @@ func (c *checker) dentryNoteFix(n *note) vol.Fix {
 
 // editDentry changes an entry of a directory where it is.
 func (c *checker) editDentry(n *note, fn func(d dentryBlock, i int)) error {
-	if n.len == 0 {
+	if n.len == 0 || c.disputes[n.blk] != nil { // it may be no block of a directory
 		return vol.ErrNotNow
 	}
 	change := func(d dentryBlock, base int64) {
@@ -227,6 +227,9 @@ func (c *checker) setDot(dir int32, which int, ino uint32) error {
 		for _, p := range c.pagesOf(dir) {
 			if p.page >= bucketBlocks {
 				break
+			}
+			if c.disputes[p.addr] != nil {
+				return vol.ErrNotNow
 			}
 			done := false
 			if err := vol.Patch(c.d, c.g.BlockOff(p.addr), c.g.BlockSize, func(b []byte) { done = put(newDentryBlock(b), add) }); err != nil || done {

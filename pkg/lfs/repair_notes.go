@@ -14,6 +14,8 @@ func (c *checker) noteFix(n *note) (vol.Fix, []string) {
 		return c.footerFix(n)
 	case "node-pointer", "node-twice":
 		return c.pointerFix(n)
+	case "addr-twice":
+		return c.twiceFix(n)
 	case "addr-range", "addr-compress":
 		return c.blockFix(n)
 	case "symlink-empty":
@@ -48,8 +50,6 @@ func (c *checker) tableNoteFix(n *note) vol.Fix {
 		return c.summaryFix(n)
 	case "ssa-type":
 		return c.summaryKindFix(n)
-	case "addr-twice":
-		return c.twiceFix(n)
 	case "node-place":
 		return c.nodeFix(n, func(b nodeBlock) {
 			b.put32(len(b)-footerFlag, b.nodeFlag()&(1<<footerShift-1)|n.from<<footerShift)
