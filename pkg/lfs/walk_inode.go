@@ -178,11 +178,11 @@ func (g *Geometry) xattrWords(b nodeBlock) int {
 // xattrWordsOfList is how many words from the end of an inode the header of a list of
 // attributes stands, with its reserved words, which are zeros; the usual number where
 // there is none.
-func (b nodeBlock) xattrWordsOfList() int {
-	for n := maxXattrWords(b); n >= minXattrWords; n-- {
-		head := b[inodeAddrs+4*(b.words()-n):][:xattrHeaderLen]
+func (n nodeBlock) xattrWordsOfList() int {
+	for words := maxXattrWords(n); words >= minXattrWords; words-- {
+		head := n[inodeAddrs+4*(n.words()-words):][:xattrHeaderLen]
 		if binary.LittleEndian.Uint32(head) == xattrMagic && dev.AllZero(head[xattrHeaderReserved:]) {
-			return n
+			return words
 		}
 	}
 	return defaultXattrWords
