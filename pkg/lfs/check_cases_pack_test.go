@@ -71,10 +71,6 @@ func packDamages() []damage {
 		num("cp-layout", "", cpStartSum, set(0)),
 		num("cp-layout", "", cpStartSum, set(1<<31)),
 		num("cp-layout", "", cpStartSum, set(maxStartSum+1)),
-		{slug: "cp-layout", name: " bits of NAT", do: func(l *lab) vol.Location {
-			l.crowd()
-			return at(l.g.BlockOff(l.g.PackBlock(0))+cpFlags, 4)
-		}},
 		flag("cp-fsck", cpFsck),
 		flag("cp-error", cpError),
 		flag("cp-quota", cpQuotaFsck),
