@@ -56,7 +56,7 @@ func (c *checker) dentryNoteFix(n *note) vol.Fix {
 
 // editDentry changes an entry of a directory where it is.
 func (c *checker) editDentry(n *note, fn func(d dentryBlock, i int)) error {
-	if n.len == 0 || c.disputes[n.blk] != nil { // it may be no block of a directory
+	if n.len == 0 {
 		return vol.ErrNotNow
 	}
 	change := func(d dentryBlock, base int64) {
@@ -66,6 +66,9 @@ func (c *checker) editDentry(n *note, fn func(d dentryBlock, i int)) error {
 	}
 	if c.inlineDir(n.inode) {
 		return c.editInode(n.inode, func(b nodeBlock) { change(newDentryBlock(c.g.inlineArea(b)), c.g.inlineOff(b)) })
+	}
+	if c.disputes[n.blk] != nil { // it may be no block of a directory
+		return vol.ErrNotNow
 	}
 	return vol.Patch(c.d, c.g.BlockOff(n.blk), c.g.BlockSize, func(b []byte) { change(newDentryBlock(b), 0) })
 }
@@ -194,6 +197,16 @@ func (c *checker) dotFix(n *note, edit func(func(d dentryBlock, i int)) vol.Fix)
 	return c.fix(gradeShape, c.always(func() error { return c.setDot(n.inode, which, ino) }))
 }
 
+// isDot tells whether slot i has the entry . or .. , whatever length that has.
+func (d dentryBlock) isDot(i int, name []byte) bool {
+	e := d.entry(i)
+	if e.hash() != 0 {
+		return bytes.Equal(d.name(i, e.nameLen()), name)
+	}
+	first, _, _ := bytes.Cut(d.name(i, nameSlotLen), []byte{0})
+	return bytes.Equal(first, name)
+}
+
 // setDot writes an entry . or .. where it is, or into a free slot of the first
 // bucket, where it is looked for.
 func (c *checker) setDot(dir int32, which int, ino uint32) error {
@@ -201,7 +214,7 @@ func (c *checker) setDot(dir int32, which int, ino uint32) error {
 	put := func(d dentryBlock, add bool) bool {
 		i := -1
 		for k := 0; k < d.slots; k++ {
-			if d.used(k) && bytes.Equal(d.name(k, d.entry(k).nameLen()), name.name) {
+			if d.used(k) && d.isDot(k, name.name) {
 				i = k
 				break
 			}

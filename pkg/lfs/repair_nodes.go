@@ -209,16 +209,19 @@ func (c *checker) backFix(nid uint32, fix vol.Fix) vol.Fix {
 	}
 }
 
-// mayBeNode tells whether a block without the footer of a node may be that node: an
-// inode has other fields, of which one may be damaged, too. What is no inode would
-// lead to the blocks of others.
+// mayBeNode tells whether a block without the footer of a node may be that node: it is
+// no copy of another one, and an inode has other fields, of which one may be damaged,
+// too. What is none would lead to the blocks of others.
 func (c *checker) mayBeNode(x *node) (bool, error) {
-	if x.nid != x.ino {
-		return true, nil
-	}
 	b, err := readBlock(c.d, c.g, x.addr)
 	if err != nil {
 		return false, err
+	}
+	if copied, err := c.isCopy(x, b); copied || err != nil {
+		return false, err
+	}
+	if x.nid != x.ino {
+		return true, nil
 	}
 	n, good := nodeBlock(b), 0
 	for _, ok := range []bool{
@@ -232,6 +235,21 @@ func (c *checker) mayBeNode(x *node) (bool, error) {
 		}
 	}
 	return good >= 3, nil
+}
+
+// isCopy tells whether a block that should be a node is the copy of another one, which
+// is where NAT says.
+func (c *checker) isCopy(x *node, b nodeBlock) (bool, error) {
+	k := c.walk.index.find(b.nid())
+	if k < 0 {
+		return false, nil
+	}
+	y := &c.walk.index.nodes[k]
+	if y.nid == x.nid || y.addr == x.addr || y.ino != b.ino() || !c.g.ValidMain(y.addr) {
+		return false, nil
+	}
+	there, err := readBlock(c.d, c.g, y.addr)
+	return err == nil && nodeBlock(there).nid() == y.nid && nodeBlock(there).ino() == y.ino, err
 }
 
 // exchanged is the block of a node where that and another one stand in the place of

@@ -54,3 +54,48 @@ func TestNodesComeBack(t *testing.T) {
 		txn.Rollback()
 	}
 }
+
+// TestCopiedNode: the copy of another inode does not become the one that was there,
+// neither with -p nor with -y: what it leads to is the other one's.
+func TestCopiedNode(t *testing.T) {
+	for how, decide := range map[string]vol.Decider{"-p": voltest.Lossless, "-y": voltest.Always} {
+		l := newLab(t, "")
+		want, err := treeFiles(l.d)
+		l.must(err)
+		l.write(l.at["inline"].addr, l.read(l.root.addr))
+		txn := dev.Begin(l.d)
+		if _, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, decide, nil); err != nil {
+			t.Fatalf("%s: %v", how, err)
+		}
+		got, err := treeFiles(txn)
+		l.must(err)
+		for p, b := range want {
+			if is, ok := got[p]; p != "/inline" && (!ok || is != b) {
+				t.Errorf("%s: %s is another", how, p)
+			}
+		}
+		for p := range got {
+			if _, ok := want[p]; !ok && p != "/lost+found/" {
+				t.Errorf("%s: there is %s", how, p)
+			}
+		}
+		txn.Rollback()
+	}
+}
+
+// TestDotWithoutLength: an entry . that has no length is mended, and not made anew, also
+// where another file leads to the inode that it is in, which -p leaves so.
+func TestDotWithoutLength(t *testing.T) {
+	l := newLab(t, "")
+	l.at["small"].editEntry(".", func(d dentryBlock, i int) {
+		e := d.entry(i)
+		e.put(e.hash(), 1<<30, 0, e.fileType())
+	})
+	l.at["many"].editInode(func(n nodeBlock) { n.putWord(60, l.at["small"].addr) })
+	txn := dev.Begin(l.d)
+	defer txn.Rollback()
+	res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Lossless, nil)
+	if err != nil || res.Unproven != nil || slices.Contains(slugs(checked(t, txn)), "dot") {
+		t.Errorf("%v, %+v, then %q", err, res, found(checked(t, txn)))
+	}
+}
