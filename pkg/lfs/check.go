@@ -41,9 +41,10 @@ type checker struct {
 	goneBlocks  map[uint32][]goneBlock
 	lostSum     summaryBlock // of lostSegment
 	lostSegment uint32
-	twice       map[uint32]bool // blocks that belong to two
-	claimants   map[uint32][]claimant
-	unsafe      bool // a block in use is free to SIT, or a log writes over some
+	disputes    map[uint32]*dispute // of blocks that belong to two
+	usageRight  bool                // quota files count what is in use
+	unsafe      bool                // a block in use is free to SIT, or a log writes over some
+	doubled     bool                // a block belongs to two
 }
 
 // newChecker is Driver.Check.
@@ -55,7 +56,7 @@ func newChecker(d dev.Device, o vol.CheckOptions) vol.Checker {
 
 // bareChecker is one that can mend d, and knows nothing of it yet.
 func bareChecker(d dev.Device) *checker {
-	return &checker{d: d, twice: map[uint32]bool{}, m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}}}
+	return &checker{d: d, m: mender{handles: map[uint32]*handle{}, quotas: map[uint32]*quotaTable{}, back: map[uint32]bool{}}}
 }
 
 // Passes in order; each relies on what the ones before it left in c.
@@ -141,6 +142,10 @@ func (c *checker) checkSuper(r *vol.Report, s *superCopy) error {
 	}
 	if c.g.CPPayload >= linuxPayload {
 		r.Found(c.cat.Found("sb-payload", at(sbCPPayload, 4), vol.GotWant(c.g.CPPayload, nil), vol.Detail("Linux takes less than %d", linuxPayload)), nil)
+	}
+	if c.sb.unknownEncoding() {
+		r.Found(c.cat.Found("sb-encoding", at(sbEncoding, 2), vol.GotWant(c.sb.u16(sbEncoding), encodingUTF8)),
+			c.superFix(func(b superblock) { b.put16(sbEncoding, encodingUTF8) }))
 	}
 	if l := c.d.Limits().LogicalSector; l > 0 && int64(l) != c.g.SectorSize {
 		r.Found(c.cat.Found("sb-sector", at(sbLogSector, 4), vol.GotWant(c.g.SectorSize, nil)), nil)
@@ -235,6 +240,9 @@ func (c *checker) checkFlags(r *vol.Report) {
 	}
 	if x := c.s.cp.flags() &^ cpKnown; x != 0 {
 		r.Found(c.cat.Found("cp-flags", c.cpAt(cpFlags, 4), vol.GotWant(hex(x), nil)), nil)
+	}
+	if why := c.s.natBitsFault(); why != "" {
+		r.Found(c.cat.Found("cp-layout", c.cpAt(cpFlags, 4), vol.Detail("%s", why)), c.mended(gradeShape, func(w *writer) { w.carry.bits = nil }))
 	}
 	if c.s.oldLargeNat() {
 		r.Found(c.cat.Found("cp-layout", c.cpAt(cpChecksumOffset, 4), vol.Detail("the large NAT bitmap is where old versions had it"), vol.GotWant(c.s.cp.checksumOffset(), cpBitmaps)), c.moveBitmapFix())

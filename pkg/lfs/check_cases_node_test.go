@@ -53,6 +53,11 @@ func nodeDamages() []damage {
 			x.editInode(func(n nodeBlock) { n[x.xattrOff()+xattrHeaderLen+3] = 0xFF })
 			return vol.Location{Path: "/attributes", Cluster: x.addr}
 		}},
+		{slug: "xattr-list", name: " beyond", do: func(l *lab) vol.Location {
+			x := l.at["more attributes"]
+			x.editInode(func(n nodeBlock) { n[x.xattrOff()+xattrHeaderLen+3] = 0xFF })
+			return vol.Location{Path: "/more attributes", Cluster: x.nodes[xattrPlace].addr}
+		}},
 		{slug: "xattr-list", name: " junk", do: func(l *lab) vol.Location {
 			x := l.at["attributes"]
 			x.editInode(func(n nodeBlock) { n[x.xattrOff()+4*defaultXattrWords-1] = 0xFF })

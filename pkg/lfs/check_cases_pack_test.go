@@ -6,6 +6,16 @@ import (
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
+// crowd gives a lab the largest payload that Linux takes, so that in a pack there is
+// no room for the bits of NAT, and the mark that they are there.
+func (l *lab) crowd() {
+	m := newBuilder(l.t, 64<<20, vol.FormatOptions{})
+	m.g.CPPayload = linuxPayload - 1
+	m.editSupers(func(b superblock) { b.put32(sbCPPayload, m.g.CPPayload) })
+	m.flags = cpUmount | cpNatBits
+	*l = *fillLab(m)
+}
+
 // packDamages break the checkpoint packs.
 func packDamages() []damage {
 	flag := func(slug string, bit uint32) damage {
@@ -40,6 +50,14 @@ func packDamages() []damage {
 			})
 			return at(l.g.BlockOff(l.g.PackBlock(1))+cpBlocks, 4)
 		}},
+		{slug: "cp-blocks", name: " two", do: func(l *lab) vol.Location {
+			l.edit(l.g.PackBlock(1), func(b []byte) {
+				checkpoint(b).put32(cpBlocks, 2)
+				checkpoint(b).putSum()
+				l.write(l.g.PackBlock(1)+1, b)
+			})
+			return at(l.g.BlockOff(l.g.PackBlock(1))+cpBlocks, 4)
+		}},
 		{slug: "cp-tail", do: func(l *lab) vol.Location {
 			c := checkpoint(l.read(l.g.PackBlock(1)))
 			l.edit(l.g.PackBlock(1)+c.blocks()-1, func(b []byte) {
@@ -52,6 +70,7 @@ func packDamages() []damage {
 		num("cp-layout", "", cpSitBitmap, set(1<<30)),
 		num("cp-layout", "", cpStartSum, set(0)),
 		num("cp-layout", "", cpStartSum, set(1<<31)),
+		num("cp-layout", "", cpStartSum, set(maxStartSum+1)),
 		flag("cp-fsck", cpFsck),
 		flag("cp-error", cpError),
 		flag("cp-quota", cpQuotaFsck),

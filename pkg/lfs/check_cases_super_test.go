@@ -89,6 +89,10 @@ func superDamages() []damage {
 			})
 			return at(superOffset+sbLogSector, 4)
 		}},
+		{slug: "sb-encoding", with: "casefold", do: func(l *lab) vol.Location {
+			l.editSupers(func(b superblock) { b.put16(sbEncoding, 2) })
+			return at(superOffset+sbEncoding, 2)
+		}},
 		{slug: "sb-page-size", do: func(l *lab) vol.Location {
 			*l = *fillLab(newBuilder(l.t, 256<<20, vol.FormatOptions{ClusterSize: 8192}))
 			return at(superOffset+sbLogBlock, 4)

@@ -123,7 +123,7 @@ func (w *writer) writePack(sit, nat []byte) error {
 	if err != nil {
 		return err
 	}
-	if bits != nil && blocks+w.g.natBitsBlocks() > segmentBlocks {
+	if bits != nil && (blocks+w.g.natBitsBlocks() > segmentBlocks || !w.g.natBitsFit()) {
 		bits = nil
 	}
 	if blocks > segmentBlocks {

@@ -31,8 +31,11 @@ func (d dentryBlock) put(i int, n *dirName, ino uint32, kind byte) {
 }
 
 // drop removes the entry in slot i.
-func (d dentryBlock) drop(i int) {
-	for k := i; k < min(d.slots, i+max(1, nameSlots(d.entry(i).nameLen()))); k++ {
+func (d dentryBlock) drop(i int) { d.dropSlots(i, nameSlots(d.entry(i).nameLen())) }
+
+// dropSlots removes an entry of n slots, whatever it says of its length.
+func (d dentryBlock) dropSlots(i, n int) {
+	for k := i; k < min(d.slots, i+max(1, n)); k++ {
 		d.b[k>>3] &^= 1 << (k & 7)
 	}
 }

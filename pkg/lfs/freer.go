@@ -26,9 +26,12 @@ func (h *handle) free() (uint64, error) {
 
 // freer frees what a file has.
 type freer struct {
-	w        *writer
-	ino      uint32
-	released bool // what compression saved, the marks of clusters too, counts no more
+	w   *writer
+	ino uint32
+	// What compression saved was given back, and counts no more; the marks of clusters
+	// with it: [Linux] behaviour release_compress_blocks(),
+	// f2fs_truncate_data_blocks_range().
+	released bool
 }
 
 func newFreer(w *writer, b nodeBlock) freer {

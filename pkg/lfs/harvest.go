@@ -80,7 +80,7 @@ type note struct {
 	detail    string
 	got, want any
 	// What a repair goes by: the node that has the pointer, or that an entry leads
-	// to, and the byte or the number of it there.
+	// to, and the byte or the number of it there; of an entry the length of its name.
 	from  uint32
 	word  int32
 	place uint32

@@ -120,6 +120,9 @@ func (s *scanner) geometry() {
 	if s.g.BlockSize != minBlock {
 		s.refused("sb-page-size", "blocks have %d bytes: Linux mounts the volume only where its memory has pages of that size, and most machines have 4096", s.g.BlockSize)
 	}
+	if s.sb.unknownEncoding() {
+		s.refused("sb-encoding", "names are in encoding %d, which Linux does not know", s.sb.u16(sbEncoding))
+	}
 	if s.g.CPPayload >= linuxPayload {
 		s.refused("sb-payload", "a checkpoint payload of %d blocks is more than Linux takes, which is below %d", s.g.CPPayload, linuxPayload)
 	}

@@ -32,6 +32,15 @@ func (s *scanner) flags() {
 	for _, f := range s.s.longJournals {
 		s.refused(f.slug, "%s", f.detail)
 	}
+	for segno := range s.s.sitOverrides() { // [Linux] behaviour build_sit_entries()
+		if segno >= s.g.MainSegments {
+			s.refused("journal-entry", "the journal of SIT has an entry for segment %d, of %d", segno, s.g.MainSegments)
+			break
+		}
+	}
+	if why := s.s.natBitsFault(); why != "" {
+		s.refused("cp-layout", "%s", why)
+	}
 	if s.s.oldLargeNat() {
 		s.refused("cp-layout", "the large NAT bitmap is where old versions had it, and Linux does not mount that")
 	}
@@ -40,7 +49,7 @@ func (s *scanner) flags() {
 // counts are the numbers that [Linux] f2fs_sanity_check_ckpt looks at.
 func (s *scanner) counts() {
 	cp, g := s.s.cp, s.g
-	if start := cp.startSum(); start < 1+g.CPPayload || start > segmentBlocks-1-logCount {
+	if start := cp.startSum(); start < 1+g.CPPayload { // how late it may be, see checkSizes
 		s.refused("sb-payload-pack", "the summaries start at block %d of the pack, behind a payload of %d blocks", start, g.CPPayload)
 	}
 	if why := g.reserveFault(cp); why != "" {

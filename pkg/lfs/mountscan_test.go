@@ -85,6 +85,11 @@ func scanCases() []scanCase {
 			l.editPack(func(c checkpoint) { c.put32(cpFlags, cpUmount|cpLargeNat) }, 0, 0)
 		}, "no", false, "cp-layout"},
 		{"journal", func(l *lab) { l.editSummary(hotData, func(b summaryBlock) { b.journal().putCount(999) }) }, "no", false, "journal"},
+		{"journal segment", func(l *lab) {
+			l.editSummary(coldData, func(b summaryBlock) { b.journal().putSegment(0, 1<<20) })
+		}, "no", false, "journal-entry"},
+		{"bits of NAT", (*lab).crowd, "no", false, "cp-layout"},
+		{"late summaries", set(cpStartSum, maxStartSum+1), "no", false, "cp-layout"},
 		{"no reserve", set(cpReserved, 0), "no", false, "cp-reserve"},
 		{"nothing but reserve", set(cpReserved, 0xFFFFFFFF), "no", false, "cp-reserve"},
 		{"users", func(l *lab) { l.editPack(func(c checkpoint) { c.put64(cpUserBlocks, 3) }, 0, 0) }, "no", false, "cp-user-blocks"},
@@ -132,6 +137,18 @@ func TestMountScan(t *testing.T) {
 				t.Errorf("mountable %s, dirty %v, reasons %q; should be %s, %v, %q: %+v", s.Mountable, s.Dirty, got, c.mountable, c.dirty, c.reasons, s.Reasons)
 			}
 		})
+	}
+}
+
+// TestMountScanEncoding: Linux knows one encoding of names.
+func TestMountScanEncoding(t *testing.T) {
+	l := newLab(t, "casefold")
+	l.editSupers(func(b superblock) { b.put16(sbEncoding, 0) })
+	if s := scanned(t, l.d, vol.ScanOptions{}); s.Mountable != "no" || reasons(t, s) != "sb-encoding" {
+		t.Errorf("says %+v", s)
+	}
+	if _, err := open(t.Context(), l.d, vol.OpenOptions{}); !errors.Is(err, vol.ErrDamaged) {
+		t.Errorf("open: %v", err)
 	}
 }
 

@@ -25,6 +25,22 @@ func (g *Geometry) natBitsBlock(pack uint32) uint32 {
 	return pack + segmentBlocks - g.natBitsBlocks()
 }
 
+// natBitsFault is why Linux refuses a pack with the mark for them, "" where it does
+// not: [Linux] behaviour f2fs_sanity_check_ckpt(), which has them twice as long as
+// they are, for both copies of NAT.
+func (s *state) natBitsFault() string {
+	if !s.cp.has(cpNatBits) || s.g.natBitsFit() {
+		return ""
+	}
+	return textf("beside a payload of %d blocks Linux sees no room for the bits of NAT in a pack", s.g.CPPayload)
+}
+
+// natBitsFit tells whether Linux sees room for them.
+func (g *Geometry) natBitsFit() bool {
+	blocks := (natBitsHead + 4*g.NATBitmapBytes() + g.BlockSize - 1) / g.BlockSize
+	return int64(g.CPPayload)+packCount+logCount+blocks < segmentBlocks
+}
+
 // readNATBits reads them; nil where there are none for this checkpoint.
 func (s *state) readNATBits(d dev.Device) (*natBits, error) {
 	g := s.g

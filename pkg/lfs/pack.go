@@ -49,8 +49,8 @@ func readPack(d dev.Device, g *Geometry, i int) *pack {
 		return p
 	}
 	n := p.cp.blocks()
-	if n < 2 || n > segmentBlocks {
-		p.bad("cp-blocks", cpBlocks, n, nil, "cp_pack_total_block_count must be 2 to 512")
+	if n <= packCount || n > segmentBlocks {
+		p.bad("cp-blocks", cpBlocks, n, nil, textf("cp_pack_total_block_count must be %d to %d", packCount+1, segmentBlocks))
 		return p
 	}
 	tail, err := readBlock(d, g, p.start+n-1)
@@ -156,6 +156,9 @@ func (s *state) checkSizes() *fault {
 	if start < 1 || start >= blocks {
 		return bad(cpStartSum, start, nil, "cp_pack_start_sum must lie in the pack of %d blocks", blocks)
 	}
+	if start > maxStartSum {
+		return bad(cpStartSum, start, nil, "cp_pack_start_sum must leave room for %d summaries and a last block", logCount)
+	}
 	if s.payload > 0 && start < 1+s.payload {
 		// The superblock speaks of blocks that the pack does not have.
 		s.payload = start - 1
@@ -191,6 +194,10 @@ func (s *state) bitmapAreas() (sit, nat dev.Range) {
 // linuxPayload is the first payload that Linux does not take: it leaves room
 // for two checkpoint blocks and six summaries in the segment of a pack.
 const linuxPayload = segmentBlocks - packCount - logCount
+
+// maxStartSum is where summaries start at the latest in a pack that Linux takes:
+// [Linux] behaviour f2fs_sanity_check_ckpt().
+const maxStartSum = segmentBlocks - 1 - logCount
 
 // oldLargeNat tells whether the bitmaps of a large NAT start where the checksum
 // is by now, which Linux does not mount: [f2fs-tools] behaviour before 1.13.

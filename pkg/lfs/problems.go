@@ -12,6 +12,7 @@ const (
 	fixRebuild = "rebuild" // make it anew from what was found
 	fixRescue  = "rescue"  // put the file into lost+found
 	fixFree    = "free"    // give the blocks back
+	fixCopy    = "copy"    // give one owner a block of its own
 	fixReplay  = "replay"  // carry the log out
 	fixDiscard = "discard" // give the log up
 )
@@ -73,6 +74,7 @@ func superProblems() []vol.Problem {
 		row("F2FS-0124", "sb-sector", vol.SevInfo, "volume was made for sectors of another size", "An image file has no sectors."),
 		row("F2FS-0125", "sb-segment-end", vol.SevError, "main area ends before the segments do", "The number of segments and the areas do not add up. The kernel corrects the number when it mounts.", repair(fixSet, "set the number of segments", vol.LossNone)),
 		row("F2FS-0126", "sb-page-size", vol.SevInfo, "blocks are larger than the pages of most machines", "Linux mounts a volume only where a page of memory is as large as a block. Most machines have pages of 4 KiB; some that run Android have 16 KiB."),
+		row("F2FS-0127", "sb-encoding", vol.SevError, "encoding of names is not known", "Directories that fold case go by it, and there is one, UTF-8. The kernel refuses the mount.", repair(fixSet, "say UTF-8", vol.LossNone)),
 	}
 }
 
@@ -142,7 +144,7 @@ func nodeProblems() []vol.Problem {
 		row("F2FS-0402", "node-pointer", vol.SevError, "inode or node leads to a node that is not valid", "The number is out of range, free, or another file's.", back, cl),
 		row("F2FS-0403", "node-twice", vol.SevError, "node is part of two", "It belongs to one place of one file.", back, cl),
 		row("F2FS-0404", "addr-range", vol.SevError, "pointer leads outside the main area", "There is no block with that address.", own, cl),
-		row("F2FS-0405", "addr-twice", vol.SevError, "block belongs to two", "At most one of the owners has its contents there; the summary says which.", cl),
+		row("F2FS-0405", "addr-twice", vol.SevError, "block belongs to two", "At most one of the owners has its contents there. The summary says which, or what the block holds and where those beside it are; the other gets back what is its own, if that is found. Where nothing tells it can have a copy.", repair(fixCopy, "give the other owner a copy of the block", vol.LossMetadata), cl),
 		row("F2FS-0406", "addr-compress", vol.SevError, "mark of a compressed cluster where none can be", "The file is not compressed, or the slot is not the first of a cluster.", own, cl),
 		row("F2FS-0407", "xattr-list", vol.SevError, "list of extended attributes is damaged", "An entry crosses the end of the area.", repair(fixClear, "end the list there", vol.LossMetadata)),
 		row("F2FS-0408", "xattr-magic", vol.SevInfo, "extended attributes lack their magic number", "The area holds something else; the kernel takes it for empty.", repair(fixClear, "clear them", vol.LossMetadata)),
@@ -161,7 +163,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0505", "inode-dir-size", vol.SevError, "directory's size does not cover its blocks", "Names beyond it are not listed.", set("set it to the end of the last block")),
 		row("F2FS-0506", "inode-extent", vol.SevWarning, "remembered extent does not fit the block map", "Readers that use it read other blocks.", repair(fixClear, "forget it", vol.LossNone)),
 		row("F2FS-0507", "inode-extra", vol.SevError, "extra attributes are not valid", "The feature is off, or their length cannot be.", set("set the right length")),
-		row("F2FS-0508", "inode-inline-xattr", vol.SevError, "room for inline attributes is not valid", "It is more than the inode has.", set("set the usual one")),
+		row("F2FS-0508", "inode-inline-xattr", vol.SevError, "room for inline attributes is not valid", "It is more than the inode has, or less than the header of a list takes. Newer Linux does not open the file.", set("set what the list shows, or the usual one")),
 		row("F2FS-0509", "inode-inline", vol.SevError, "inline flags are not valid", "Inline data is for files and links, inline entries are for directories, and the two exclude one another and blocks.", repair(fixClear, "clear the flag that does not fit", vol.LossMetadata)),
 		row("F2FS-0510", "inline-exist", vol.SevWarning, "inline data is there and not marked", "The flag that says so is clear.", set("set the flag")),
 		row("F2FS-0511", "inode-checksum", vol.SevError, "inode checksum is wrong", "The inode was damaged, or written by something that does not know the feature.", set("write the right checksum")),

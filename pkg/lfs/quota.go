@@ -33,6 +33,7 @@ type quotaUse struct{ space, inodes uint64 }
 
 // checkQuotas holds the quota files against the inodes.
 func (c *checker) checkQuotas(r *vol.Report) error {
+	c.usageRight = true
 	for kind, nid := range c.g.QuotaInos {
 		if nid == 0 {
 			continue
@@ -40,9 +41,11 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 		i, ok := c.walk.inodeOf(nid)
 		switch {
 		case !ok:
+			c.usageRight = false
 			c.quotaLost(r, kind, nid, "is lost")
 			continue
 		case c.walk.inodes[i].dir >= 0:
+			c.usageRight = false
 			c.quotaLost(r, kind, nid, "is a file with a name")
 			continue
 		}
@@ -52,6 +55,7 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 			return err
 		}
 		if why != "" {
+			c.usageRight = false
 			r.Found(c.cat.Found("quota-file", loc, vol.Detail("%s", why), vol.Offer(fixRebuild)), c.quotaFileFix(kind, nid))
 			continue
 		}
@@ -192,6 +196,7 @@ func (c *checker) compareUsage(r *vol.Report, loc vol.Location, kind int, nid ui
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
 	for _, id := range sorted {
 		if s, h := stored[id], have[id]; s != h {
+			c.usageRight = false
 			f := c.cat.Found("quota-usage", loc, vol.Detail("%s %d: %d bytes and %d inodes, should be %d and %d",
 				quotaName(kind), id, s.space, s.inodes, h.space, h.inodes))
 			f.Loc.Same = textf("quota %d %d", kind, id)

@@ -33,6 +33,8 @@ func (l *loaded) refuseSuper(o loadOptions) error {
 		return errReadOnly()
 	case g.BlockSize != minBlock:
 		return vol.Refusef("blocks have %d bytes: this version writes volumes with blocks of %d", g.BlockSize, minBlock)
+	case l.sb.unknownEncoding():
+		return damagedf("names are in encoding %d, which is not known; run check -p", l.sb.u16(sbEncoding))
 	case g.VolumeBytes() > l.d.Size():
 		return damagedf("the volume has %d bytes, and only %d are there", g.VolumeBytes(), l.d.Size())
 	case o.force:
@@ -119,7 +121,7 @@ func (l *loaded) refuseCounts() error {
 	cp, g := l.s.cp, l.g
 	start := cp.startSum()
 	switch {
-	case start < 1+g.CPPayload || start > segmentBlocks-1-logCount:
+	case start < 1+g.CPPayload:
 		return damagedf("checkpoint: the summaries start at block %d of the pack, behind a payload of %d blocks", start, g.CPPayload)
 	case g.reserveFault(cp) != "":
 		return damagedf("checkpoint: %s", g.reserveFault(cp))

@@ -13,11 +13,8 @@ func (c *batch) unlink(h *handle) (blocks uint64, err error) {
 	if f := h.b.flags(); f&(flagImmutable|flagAppend) != 0 {
 		return 0, vol.Refusef("%s: it is marked as one that stays", h.path)
 	}
-	switch {
-	case h.b.flags()&flagDeviceAlias != 0:
+	if h.b.flags()&flagDeviceAlias != 0 {
 		return 0, vol.Refusef("%s: it stands for a device", h.path)
-	case h.b.inline()&inlineReleased != 0:
-		return 0, vol.Refusef("%s: it is compressed, and what that saved was given back; this version does not count that", h.path)
 	}
 	if links := h.b.links(); links > 1 && !h.b.isDir() {
 		// [Linux] behaviour: the name that it has noted of itself may be this one.

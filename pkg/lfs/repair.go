@@ -34,12 +34,14 @@ type mender struct {
 	w        *writer
 	handles  map[uint32]*handle // directories and quota files, by inode
 	quotas   map[uint32]*quotaTable
+	counted  bool // usage was right, and repairs have counted what they changed of it
 	made     [grades]bool
 	placing  map[int]bool // logs that may be moved
 	avoid    *space.Map   // segments that a log to be replayed is in
 	strays   map[uint32]stray
-	packToo  bool // the pack that cannot be used may be written over
-	relayout bool // a large NAT bitmap is put where it belongs
+	back     map[uint32]bool // nodes that repairs of this pass have brought back
+	packToo  bool            // the pack that cannot be used may be written over
+	relayout bool            // a large NAT bitmap is put where it belongs
 	// unsettled: a log is to be replayed, and who decides has not said so.
 	// Another checkpoint would give it up.
 	unsettled bool
@@ -103,7 +105,9 @@ func (c *checker) writer(ctx context.Context) (*writer, error) {
 		return nil, err
 	}
 	w.orphans, w.carry = slices.Clone(c.orphans), carry
-	w.keepQuotas = true // they are compared in the next round
+	w.keepQuotas = true // they are compared in the next round, but see putUsage
+	// [Linux] behaviour ignore_hardlimit(): who mounts, and so replays, is root.
+	w.limitless = true
 	for i := range w.logs.heads {
 		if h := &w.logs.heads[i]; c.m.placing[i] {
 			w.sit.setKind(h.segno, i)
@@ -146,6 +150,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		if err := c.m.quotas[nid].store(); err != nil {
 			return err
 		}
+	}
+	if err := c.putUsage(); err != nil {
+		return err
 	}
 	for _, nid := range slices.Sorted(maps.Keys(c.m.handles)) {
 		if err := c.m.handles[nid].store(); err != nil {
@@ -190,11 +197,13 @@ func notNow(err error) error {
 // placeable tells whether blocks may be given out: none that is in use is free
 // to SIT, and the logs write where they can.
 func (c *checker) placeable() error {
-	if c.unsafe {
-		return vol.NotNow("it takes new blocks, and where there are some is not known before blocks, SIT and the logs are right")
+	if c.unsafe || c.doubled {
+		return vol.NotNow(whyUnsafe)
 	}
 	return nil
 }
+
+const whyUnsafe = "it takes new blocks, and where there are some is not known before blocks, SIT and the logs are right"
 
 // logsRight tells whether the logs say all that is needed to write to them.
 func (c *checker) logsRight() bool {

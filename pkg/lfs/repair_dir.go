@@ -43,7 +43,7 @@ func (c *checker) dentryNoteFix(n *note) vol.Fix {
 			}
 		})
 	case "dir-twice":
-		return edit(dentryBlock.drop)
+		return edit(n.dropEntry)
 	case "dentry-position":
 		return c.fix(gradePlace, func(ctx context.Context, _ vol.Repair) error { return c.moveEntry(ctx, n, false) })
 	case "dentry-twice":
@@ -66,6 +66,9 @@ func (c *checker) editDentry(n *note, fn func(d dentryBlock, i int)) error {
 	}
 	if c.inlineDir(n.inode) {
 		return c.editInode(n.inode, func(b nodeBlock) { change(newDentryBlock(c.g.inlineArea(b)), c.g.inlineOff(b)) })
+	}
+	if c.disputes[n.blk] != nil { // it may be no block of a directory
+		return vol.ErrNotNow
 	}
 	return vol.Patch(c.d, c.g.BlockOff(n.blk), c.g.BlockSize, func(b []byte) { change(newDentryBlock(b), 0) })
 }
@@ -132,8 +135,17 @@ func (c *checker) danglingFix(n *note) (vol.Fix, []string) {
 			return c.natFix(n.from, s.ino, s.addr), []string{fixRestore}
 		}
 	}
-	return c.fix(gradeShape, c.always(func() error { return c.editDentry(n, dentryBlock.drop) })), []string{fixRemove}
+	return c.fix(gradeShape, c.always(func() error {
+		if c.m.back[n.from] {
+			return vol.ErrNotNow
+		}
+		return c.editDentry(n, n.dropEntry)
+	})), []string{fixRemove}
 }
+
+// dropEntry removes the entry that a note is about, which has the length that the walk
+// went by. The one in the entry may be wrong, and would take others with it.
+func (n *note) dropEntry(d dentryBlock, i int) { d.dropSlots(i, nameSlots(int(n.word))) }
 
 // rawName is the name of an entry.
 func (c *checker) rawName(e *dirEntry) ([]byte, error) {
@@ -180,9 +192,19 @@ func (c *checker) dotFix(n *note, edit func(func(d dentryBlock, i int)) vol.Fix)
 		}
 	}
 	if n.word == 1 { // a second one
-		return edit(dentryBlock.drop)
+		return edit(func(d dentryBlock, i int) { d.dropSlots(i, 1) })
 	}
 	return c.fix(gradeShape, c.always(func() error { return c.setDot(n.inode, which, ino) }))
+}
+
+// isDot tells whether slot i has the entry . or .. , whatever length that has.
+func (d dentryBlock) isDot(i int, name []byte) bool {
+	e := d.entry(i)
+	if e.hash() != 0 {
+		return bytes.Equal(d.name(i, e.nameLen()), name)
+	}
+	first, _, _ := bytes.Cut(d.name(i, nameSlotLen), []byte{0})
+	return bytes.Equal(first, name)
 }
 
 // setDot writes an entry . or .. where it is, or into a free slot of the first
@@ -192,7 +214,7 @@ func (c *checker) setDot(dir int32, which int, ino uint32) error {
 	put := func(d dentryBlock, add bool) bool {
 		i := -1
 		for k := 0; k < d.slots; k++ {
-			if d.used(k) && bytes.Equal(d.name(k, d.entry(k).nameLen()), name.name) {
+			if d.used(k) && d.isDot(k, name.name) {
 				i = k
 				break
 			}
@@ -218,6 +240,9 @@ func (c *checker) setDot(dir int32, which int, ino uint32) error {
 		for _, p := range c.pagesOf(dir) {
 			if p.page >= bucketBlocks {
 				break
+			}
+			if c.disputes[p.addr] != nil {
+				return vol.ErrNotNow
 			}
 			done := false
 			if err := vol.Patch(c.d, c.g.BlockOff(p.addr), c.g.BlockSize, func(b []byte) { done = put(newDentryBlock(b), add) }); err != nil || done {

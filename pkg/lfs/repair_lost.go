@@ -88,10 +88,11 @@ func (c *checker) rescue(ctx context.Context, i int32) error {
 
 // dropEntry removes an entry where it is.
 func (c *checker) dropEntry(e *dirEntry) error {
+	n := nameSlots(int(e.nameLen))
 	if c.inlineDir(e.dir) {
-		return c.editInode(e.dir, func(b nodeBlock) { newDentryBlock(c.g.inlineArea(b)).drop(int(e.off)) })
+		return c.editInode(e.dir, func(b nodeBlock) { newDentryBlock(c.g.inlineArea(b)).dropSlots(int(e.off), n) })
 	}
-	return vol.Patch(c.d, c.g.BlockOff(e.blk), c.g.BlockSize, func(b []byte) { newDentryBlock(b).drop(int(e.off)) })
+	return vol.Patch(c.d, c.g.BlockOff(e.blk), c.g.BlockSize, func(b []byte) { newDentryBlock(b).dropSlots(int(e.off), n) })
 }
 
 // lostFound opens the directory for what was lost, which is made if it is not
@@ -145,13 +146,18 @@ func (c *checker) freeInode(ctx context.Context, ino uint32) error {
 	if err != nil {
 		return notNow(err)
 	}
+	before := w.validBlocks
 	f := newFreer(w, b)
 	if from, to := c.g.pointersOf(b, roleInode); to > from {
 		if err := f.contents(b, b[from:to]); err != nil {
 			return err
 		}
 	}
-	return f.inode(b)
+	if err := f.inode(b); err != nil {
+		return err
+	}
+	w.charge(b, -(int64(before-w.validBlocks)-1)*c.g.BlockSize, -1)
+	return nil
 }
 
 // reportOrphans reports the files that were deleted while they were open.
@@ -176,6 +182,7 @@ func (c *checker) reportOrphans(r *vol.Report) {
 			}
 		}
 		w.orphans = nil
+		c.m.counted = c.usageRight
 		return nil
 	}))
 }

@@ -68,7 +68,8 @@ func (d dentryBlock) plausible(g *Geometry, ino uint32) bool {
 // directory that is none has for entries is no fault of a directory.
 func (c *checker) settleNotes() {
 	w := c.walk
-	c.unsafe = w.noted["sit-free"] > 0 || w.noted["addr-twice"] > 0 || !c.g.ReadOnly() && !c.logsRight()
+	c.doubled = w.noted["addr-twice"] > 0
+	c.unsafe = w.noted["sit-free"] > 0 || !c.g.ReadOnly() && !c.logsRight()
 	other := map[int32]string{} // inodes of another type, and why
 	nids := map[uint32]bool{}
 	for i := range w.inodes {
@@ -127,7 +128,7 @@ const (
 // rankOf is when the repairs of a note are made.
 func rankOf(n *note, offer []string) int {
 	switch {
-	case n.slug == "inode-mode", n.slug == "node-lost" && slices.Contains(offer, fixRestore):
+	case n.slug == "inode-mode", n.slug == "dentry-name-length" && n.word > 0, n.slug == "node-lost" && slices.Contains(offer, fixRestore):
 		return rankFirst
 	case n.slug == "node-lost", n.slug == "inode-unreachable":
 		return rankLost

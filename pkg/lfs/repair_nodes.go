@@ -164,26 +164,114 @@ func (c *checker) footerFix(n *note) (vol.Fix, []string) {
 		return nil, nil
 	}
 	x := c.walk.index.nodes[i]
+	at, err := c.exchanged(&x)
+	switch {
+	case err != nil:
+		return nil, nil
+	case at != nullAddr:
+		return c.backFix(x.nid, c.natFix(x.nid, x.ino, at)), []string{fixRestore}
+	}
 	sum, err := c.summaryOf(c.g.SegmentOf(x.addr))
 	if err != nil {
 		return nil, nil
 	}
-	if sum.entry(int(c.g.IndexOf(x.addr))).nid() == x.nid && !c.walk.claimed.Used(x.addr-c.g.Main) {
-		return c.fix(gradeShape, func(context.Context, vol.Repair) error {
+	may, err := c.mayBeNode(&x)
+	if err != nil {
+		return nil, nil
+	}
+	if may && sum.entry(int(c.g.IndexOf(x.addr))).nid() == x.nid && !c.walk.claimed.Used(x.addr-c.g.Main) {
+		return c.backFix(x.nid, c.fix(gradeShape, func(context.Context, vol.Repair) error {
 			return c.editNode(x.addr, func(b nodeBlock) {
 				b.put32(len(b)-footerNid, x.nid)
 				b.put32(len(b)-footerIno, x.ino)
 			})
-		}), []string{fixSet}
+		})), []string{fixSet}
 	}
 	strays, err := c.findStrays()
 	if err != nil {
 		return nil, nil
 	}
 	if s, ok := strays[x.nid]; ok {
-		return c.natFix(x.nid, s.ino, s.addr), []string{fixRestore}
+		return c.backFix(x.nid, c.natFix(x.nid, s.ino, s.addr)), []string{fixRestore}
 	}
 	return c.natFix(x.nid, 0, 0), []string{fixRemove}
+}
+
+// backFix notes which node a fix has brought back: what leads to it is right then,
+// and is looked at again in the next round.
+func (c *checker) backFix(nid uint32, fix vol.Fix) vol.Fix {
+	return func(ctx context.Context, r vol.Repair) error {
+		err := fix(ctx, r)
+		if err == nil {
+			c.m.back[nid] = true
+		}
+		return err
+	}
+}
+
+// mayBeNode tells whether a block without the footer of a node may be that node: it is
+// no copy of another one, and an inode has other fields, of which one may be damaged,
+// too. What is none would lead to the blocks of others.
+func (c *checker) mayBeNode(x *node) (bool, error) {
+	b, err := readBlock(c.d, c.g, x.addr)
+	if err != nil {
+		return false, err
+	}
+	if copied, err := c.isCopy(x, b); copied || err != nil {
+		return false, err
+	}
+	if x.nid != x.ino {
+		return true, nil
+	}
+	n, good := nodeBlock(b), 0
+	for _, ok := range []bool{
+		modeOfKind(kindOf(n.fileType())) != 0,
+		n.nameLen() <= maxNameLen && (n.nameLen() > 0 || x.nid == rootIno || c.g.isQuota(x.nid)),
+		n.blocks() > 0 && n.blocks() <= c.g.maxFilePages(),
+		n.size()/uint64(c.g.BlockSize) <= c.g.maxFilePages(),
+	} {
+		if ok {
+			good++
+		}
+	}
+	return good >= 3, nil
+}
+
+// isCopy tells whether a block that should be a node is the copy of another one, which
+// is where NAT says.
+func (c *checker) isCopy(x *node, b nodeBlock) (bool, error) {
+	k := c.walk.index.find(b.nid())
+	if k < 0 {
+		return false, nil
+	}
+	y := &c.walk.index.nodes[k]
+	if y.nid == x.nid || y.addr == x.addr || y.ino != b.ino() || !c.g.ValidMain(y.addr) {
+		return false, nil
+	}
+	there, err := readBlock(c.d, c.g, y.addr)
+	return err == nil && nodeBlock(there).nid() == y.nid && nodeBlock(there).ino() == y.ino, err
+}
+
+// exchanged is the block of a node where that and another one stand in the place of
+// each other, nullAddr where they do not. Both are whole, and say who they are; with
+// footers that say what NAT does each file would hold what the other one has.
+func (c *checker) exchanged(x *node) (uint32, error) {
+	b, err := readBlock(c.d, c.g, x.addr)
+	if err != nil {
+		return nullAddr, err
+	}
+	k := c.walk.index.find(nodeBlock(b).nid())
+	if k < 0 {
+		return nullAddr, nil
+	}
+	y := &c.walk.index.nodes[k]
+	if y.nid == x.nid || y.ino != nodeBlock(b).ino() || !c.g.ValidMain(y.addr) {
+		return nullAddr, nil
+	}
+	if b, err = readBlock(c.d, c.g, y.addr); err != nil || nodeBlock(b).nid() != x.nid || nodeBlock(b).ino() != x.ino {
+		return nullAddr, err
+	}
+	return y.addr, nil
 }
 
 // lostFrom is the node of an inode that belongs to a place of the file and that
@@ -248,136 +336,6 @@ func (c *checker) wordFix(n *note, v uint32) vol.Fix {
 	return c.fix(gradeShape, func(context.Context, vol.Repair) error {
 		return c.editNode(addr, func(b nodeBlock) { b.put32(int(n.word), v) })
 	})
-}
-
-// claimant is a pointer to a block, or a node there.
-type claimant struct {
-	nid  uint32
-	addr uint32 // of the node
-	off  int    // byte of the pointer; -1 for the node itself
-	slot uint16
-}
-
-// findClaimants looks once more through all nodes for the pointers to blocks
-// that belong to two.
-func (c *checker) findClaimants(blks map[uint32]bool) (map[uint32][]claimant, error) {
-	out := map[uint32][]claimant{}
-	for i := range c.walk.index.nodes {
-		x := &c.walk.index.nodes[i]
-		if x.role == roleNone || !c.g.ValidMain(x.addr) {
-			continue
-		}
-		if blks[x.addr] {
-			out[x.addr] = append(out[x.addr], claimant{nid: x.nid, addr: x.addr, off: -1})
-		}
-		if x.role != roleInode && x.role != roleDirect {
-			continue
-		}
-		if err := c.walk.ctx.Err(); err != nil {
-			return nil, err
-		}
-		b, err := readBlock(c.d, c.g, x.addr)
-		if err != nil {
-			return nil, err
-		}
-		from, to := c.g.pointersOf(nodeBlock(b), x.role)
-		for off := from; off < to; off += 4 {
-			if a := nodeBlock(b).u32(off); blks[a] {
-				out[a] = append(out[a], claimant{nid: x.nid, addr: x.addr, off: off, slot: uint16((off - from) / 4)})
-			}
-		}
-	}
-	return out, nil
-}
-
-// pointersOf are the bytes of a node that hold pointers to blocks.
-func (g *Geometry) pointersOf(b nodeBlock, r role) (from, to int) {
-	if r == roleDirect {
-		return 0, 4 * g.per().nodeSlots()
-	}
-	t := b.fileType()
-	inline := b.inline()&inlineDentry != 0 && t == modeDir || b.inline()&inlineData != 0 && t != modeDir && b.word(g.extraWords(b)) == 0
-	if inline || t != modeFile && t != modeDir && t != modeSymlink {
-		return 0, 0
-	}
-	return inodeAddrs + 4*g.extraWords(b), inodeAddrs + 4*(b.words()-g.xattrWords(b))
-}
-
-// twiceFix leaves a block to one of those who claim it: a node that is there,
-// the one that the summary names, or who came first.
-func (c *checker) twiceFix(n *note) vol.Fix {
-	c.twice[n.blk] = true
-	return c.fix(gradeShape, func(context.Context, vol.Repair) error {
-		if c.claimants == nil {
-			found, err := c.findClaimants(c.twice)
-			if err != nil {
-				return err
-			}
-			c.claimants = found
-		}
-		list := c.claimants[n.blk]
-		delete(c.claimants, n.blk) // settled for all who were reported
-		sum, err := c.summaryOf(c.g.SegmentOf(n.blk))
-		if err != nil {
-			return err
-		}
-		keep := winner(list, sum.entry(int(c.g.IndexOf(n.blk))))
-		if keep < 0 {
-			if keep, err = c.likelier(list, n.blk); err != nil {
-				return err
-			}
-		}
-		for i, x := range list {
-			if i == keep || x.off < 0 {
-				continue
-			}
-			own, err := c.ownBlock(x.nid, x.slot)
-			if err != nil {
-				return err
-			}
-			if err := c.editNode(x.addr, func(b nodeBlock) {
-				if b.u32(x.off) == n.blk {
-					b.put32(x.off, own)
-				}
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// winner is which of those who claim a block has it: a node that lies there, or who
-// the summary names; -1 for none.
-func winner(list []claimant, e summary) (keep int) {
-	for i, x := range list {
-		if x.off < 0 {
-			return i
-		}
-	}
-	for i, x := range list {
-		if x.nid == e.nid() && x.slot == e.offset() {
-			return i
-		}
-	}
-	return -1
-}
-
-// likelier is which of those who claim a block has it where the summary names none:
-// one whose pointer beside this leads to the block beside it, as a log writes them.
-func (c *checker) likelier(list []claimant, blk uint32) (keep int, err error) {
-	for i, x := range list {
-		b, err := readBlock(c.d, c.g, x.addr)
-		if err != nil {
-			return 0, err
-		}
-		n := nodeBlock(b)
-		before, after := x.off-4, x.off+4
-		if before >= 0 && n.u32(before) == blk-1 || after+4 <= len(b)-footerLen && n.u32(after) == blk+1 {
-			return i, nil
-		}
-	}
-	return 0, nil
 }
 
 // reservedNodes looks for the entries of NAT that stand for the address spaces

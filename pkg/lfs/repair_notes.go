@@ -14,6 +14,8 @@ func (c *checker) noteFix(n *note) (vol.Fix, []string) {
 		return c.footerFix(n)
 	case "node-pointer", "node-twice":
 		return c.pointerFix(n)
+	case "addr-twice":
+		return c.twiceFix(n)
 	case "addr-range", "addr-compress":
 		return c.blockFix(n)
 	case "symlink-empty":
@@ -48,15 +50,13 @@ func (c *checker) tableNoteFix(n *note) vol.Fix {
 		return c.summaryFix(n)
 	case "ssa-type":
 		return c.summaryKindFix(n)
-	case "addr-twice":
-		return c.twiceFix(n)
 	case "node-place":
 		return c.nodeFix(n, func(b nodeBlock) {
 			b.put32(len(b)-footerFlag, b.nodeFlag()&(1<<footerShift-1)|n.from<<footerShift)
 		})
 	case "xattr-list":
 		if n.word == 0 {
-			return nil
+			return c.cutXattrs(n)
 		}
 		// When no node may be found again that the list goes on in.
 		return c.fix(gradeCount, c.always(func() error {

@@ -3,6 +3,7 @@ package lfs
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"maps"
 	"slices"
 
@@ -89,6 +90,69 @@ func (c *checker) quotaTable(ctx context.Context, nid uint32) (*quotaTable, erro
 	}
 	c.m.quotas[nid] = q
 	return q, nil
+}
+
+// putUsage has the quota files count what repairs have changed, where they counted
+// right before. Where one cannot be changed it is left, for the next round to find.
+func (c *checker) putUsage() error {
+	if !c.m.counted || len(c.m.quotas) > 0 {
+		return nil
+	}
+	for kind, nid := range c.g.QuotaInos {
+		ok, err := c.canCount(kind)
+		if err != nil {
+			return err
+		}
+		if !ok || c.m.handles[nid] != nil {
+			continue
+		}
+		if err := notNow(c.m.w.putUsage(kind)); err != nil && !errors.Is(err, vol.ErrNotNow) {
+			return err
+		}
+	}
+	return nil
+}
+
+// canCount tells whether a quota file can be read, and what is new in it has room.
+func (c *checker) canCount(kind int) (bool, error) {
+	w := c.m.w
+	ids := w.changedIDs(kind)
+	if len(ids) == 0 {
+		return false, nil
+	}
+	h, err := w.open(textf("<quota %d>", kind), c.g.QuotaInos[kind])
+	if err == nil && (h.b.fileType() != modeFile || h.b.inline()&inlineData != 0 || h.b.size() > maxQuotaBytes) {
+		return false, nil
+	}
+	if err == nil {
+		var why string
+		if _, why, err = parseQuota(h.quotaBlock, kind); why != "" {
+			return false, nil
+		}
+	}
+	if err != nil {
+		if err = notNow(err); errors.Is(err, vol.ErrNotNow) {
+			err = nil
+		}
+		return false, err
+	}
+	need := uint64(len(ids))*(quotaDepth+1) + repairBlocks
+	free := w.userBlocks - min(w.validBlocks, w.userBlocks)
+	return free >= need && w.logs.reach(need+uint64(len(c.m.handles))), nil
+}
+
+// quotaBlock is block n of a quota file, nil where it has none; it is good until the
+// next call.
+func (h *handle) quotaBlock(n uint32) ([]byte, error) {
+	off, bs := int64(n)*quotaBlock, h.w.g.BlockSize
+	if off >= int64(h.b.size()) {
+		return nil, nil
+	}
+	b, err := h.readPage(uint64(off / bs))
+	if b == nil || err != nil {
+		return nil, err
+	}
+	return b[off%bs:][:quotaBlock], nil
 }
 
 // records is how many owners a quota file has records of, or should have.

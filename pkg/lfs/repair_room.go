@@ -16,6 +16,11 @@ func (c *checker) spare(ctx context.Context, n uint64) error {
 	if err := c.placeable(); err != nil {
 		return err
 	}
+	return c.roomFor(ctx, n)
+}
+
+// roomFor is spare where what is not right of blocks does not matter.
+func (c *checker) roomFor(ctx context.Context, n uint64) error {
 	w, err := c.writer(ctx)
 	if err != nil {
 		return err

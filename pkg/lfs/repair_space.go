@@ -85,6 +85,9 @@ func (c *checker) useFix(n *note) vol.Fix {
 // summaryFix writes the summary of a block.
 func (c *checker) summaryFix(n *note) vol.Fix {
 	return c.fix(gradeCount, func(ctx context.Context, _ vol.Repair) error {
+		if d := c.disputes[n.blk]; d != nil && !d.told {
+			return vol.ErrNotNow // it would tell whose the block is
+		}
 		version, slot := byte(0), uint16(0)
 		if n.word >= 0 {
 			i := c.walk.index.find(n.from)

@@ -97,6 +97,8 @@ func (c *checker) replay(ctx context.Context) error {
 	if err := r.each(r.mark); err != nil {
 		return err
 	}
+	// [Linux] behaviour: quotas are on while the log is replayed, and count.
+	c.m.counted = !c.s.cp.has(cpQuotaFsck)
 	return r.each(r.apply)
 }
 
@@ -212,6 +214,7 @@ func (r *replay) file(f *replayed, ino uint32) (*handle, error) {
 	n.put32(inodeLinks, 1)
 	clear(n[inodeExtent:inodeAddrs])
 	h := &handle{w: r.w, path: textf("<inode %d>", ino), nid: ino, b: n}
+	r.w.charge(n, 0, 1)
 	r.c.m.handles[ino] = h
 	return h, nil
 }
@@ -221,6 +224,10 @@ func (r *replay) file(f *replayed, ino uint32) (*handle, error) {
 // recover_inline_xattr().
 func (r *replay) takeInode(h *handle, n nodeBlock) {
 	const names = inodeDepth
+	// It may come to belong to others: [Linux] behaviour recover_quota_data().
+	space := int64(h.b.blocks()-1) * r.c.g.BlockSize
+	r.w.charge(h.b, -space, -1)
+	defer func() { r.w.charge(h.b, space, 1) }()
 	for _, f := range [][2]int{{inodeMode, inodeInline}, {inodeUID, inodeLinks}, {inodeSize, inodeBlocks}, {inodeAtime, names}, {inodeFlags, inodeParent}} {
 		copy(h.b[f[0]:f[1]], n[f[0]:f[1]])
 	}

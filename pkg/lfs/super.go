@@ -57,6 +57,12 @@ func readSuper(d dev.Device, off int64) superCopy {
 	return c
 }
 
+// unknownEncoding tells whether names of directories that fold case are in an encoding
+// that Linux does not know: [Linux] behaviour f2fs_setup_casefold().
+func (s superblock) unknownEncoding() bool {
+	return s.has(featCasefold) && s.u16(sbEncoding) != encodingUTF8
+}
+
 // differ reports whether two superblocks say different things. The version
 // string of who mounted last, and the notes of errors, are written to one copy
 // after the other, and may differ after a power cut: they count all the same,

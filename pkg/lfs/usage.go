@@ -41,31 +41,48 @@ func (w *writer) charge(n nodeBlock, space, inodes int64) {
 // called. Of what was not counted right before, nothing is known; it stays marked
 // as that.
 func (w *writer) putQuotas() error {
-	for kind, nid := range w.g.QuotaInos {
-		if nid == 0 || w.keepQuotas {
-			continue
-		}
-		ids := slices.Sorted(maps.Keys(w.usage[kind]))
-		ids = slices.DeleteFunc(ids, func(id uint32) bool { return w.usage[kind][id] == quotaChange{} })
-		if len(ids) == 0 {
-			continue
-		}
-		h, err := w.open(textf("<quota %d>", kind), nid)
-		if err != nil {
+	if w.keepQuotas {
+		return nil
+	}
+	for kind := range w.g.QuotaInos {
+		if err := w.putUsage(kind); err != nil {
 			return err
 		}
-		q := &quotaPages{h: h, kind: kind}
-		for _, id := range ids {
-			if err := q.take(kind, id, w.usage[kind][id]); err != nil {
-				return err
-			}
-		}
-		if err := q.store(); err != nil {
-			return err
-		}
-		clear(w.usage[kind])
 	}
 	return nil
+}
+
+// changedIDs are those whose usage of a kind of quota has changed.
+func (w *writer) changedIDs(kind int) []uint32 {
+	if w.g.QuotaInos[kind] == 0 {
+		return nil
+	}
+	ids := slices.Sorted(maps.Keys(w.usage[kind]))
+	return slices.DeleteFunc(ids, func(id uint32) bool { return w.usage[kind][id] == quotaChange{} })
+}
+
+// putUsage writes into one quota file what usage has become. After an error it may
+// have a part of that; its blocks are counted.
+func (w *writer) putUsage(kind int) error {
+	ids := w.changedIDs(kind)
+	if len(ids) == 0 {
+		return nil
+	}
+	h, err := w.open(textf("<quota %d>", kind), w.g.QuotaInos[kind])
+	if err != nil {
+		return err
+	}
+	q := &quotaPages{h: h, kind: kind}
+	for _, id := range ids {
+		if err = q.take(kind, id, w.usage[kind][id]); err != nil {
+			break
+		}
+	}
+	if err := q.store(); err != nil {
+		return err
+	}
+	clear(w.usage[kind])
+	return err
 }
 
 // quotaPages is a quota file with one page in hand.
@@ -178,7 +195,7 @@ func (q *quotaPages) within(rec []byte, id uint32, c quotaChange) error {
 		what       string
 	}{{quotaInodes, quotaInodeLimit, c.inodes, 1, "files"}, {quotaSpace, quotaSpaceLimit, c.space, 1024, "bytes"}} {
 		limit, have := le.Uint64(rec[f.limit:]), le.Uint64(rec[f.off:])
-		if f.by <= 0 || limit == 0 || limit > math.MaxUint64/f.unit {
+		if q.h.w.limitless || f.by <= 0 || limit == 0 || limit > math.MaxUint64/f.unit {
 			continue
 		}
 		if limit *= f.unit; have > limit || uint64(f.by) > limit-have {

@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 
@@ -134,9 +135,15 @@ func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 		}
 	}
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && w.g.xattrWords(b) != int(b.xattrWords()) {
-		h.at(i, x, "inode-inline-xattr", int(b.xattrWords()), nil, "words; it can be 1 to %d", maxXattrWords(b))
+		h.at(i, x, "inode-inline-xattr", int(b.xattrWords()), nil, "words; it can be %d to %d", minXattrWords, maxXattrWords(b))
 	}
 }
+
+// minXattrWords is how many words of an inode with attributes there are for them at
+// least, [Linux] behaviour sanity_check_inode(): the header of the list is not cut in
+// two. Versions before the one that checks it take any but 0; none ever made fewer, see
+// parse_options().
+const minXattrWords = xattrHeaderLen / 4
 
 // maxXattrWords is how many words of an inode may hold attributes, [Linux]
 // include/linux/f2fs_fs.h MAX_INLINE_XATTR_SIZE: what all extra attributes, the
@@ -147,15 +154,16 @@ func maxXattrWords(b nodeBlock) int {
 }
 
 // xattrWords is how many words at the end of an inode are for attributes. Where
-// what the inode says cannot be believed it is the usual number, or none where it
-// has no attributes there: [Linux] behaviour f2fs_new_inode(). With the feature what
-// it says counts even where there is no attribute.
+// what the inode says cannot be believed it is what the list of them shows or else
+// the usual number, or none where it has no attributes there: [Linux] behaviour
+// f2fs_new_inode(). With the feature what it says counts even where there is no
+// attribute.
 func (g *Geometry) xattrWords(b nodeBlock) int {
 	if g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) {
 		n := int(b.xattrWords())
 		switch inline := b.inline()&inlineXattr != 0; {
-		case inline && (n == 0 || n > maxXattrWords(b)):
-			return defaultXattrWords
+		case inline && (n < minXattrWords || n > maxXattrWords(b)):
+			return b.xattrWordsOfList()
 		case n > maxXattrWords(b):
 			return 0
 		}
@@ -165,6 +173,19 @@ func (g *Geometry) xattrWords(b nodeBlock) int {
 		return defaultXattrWords
 	}
 	return 0
+}
+
+// xattrWordsOfList is how many words from the end of an inode the header of a list of
+// attributes stands, with its reserved words, which are zeros; the usual number where
+// there is none.
+func (n nodeBlock) xattrWordsOfList() int {
+	for words := maxXattrWords(n); words >= minXattrWords; words-- {
+		head := n[inodeAddrs+4*(n.words()-words):][:xattrHeaderLen]
+		if binary.LittleEndian.Uint32(head) == xattrMagic && dev.AllZero(head[xattrHeaderReserved:]) {
+			return words
+		}
+	}
+	return defaultXattrWords
 }
 
 // inlineArea is the part of an inode that holds inline data or entries;

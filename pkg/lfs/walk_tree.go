@@ -21,7 +21,7 @@ func (w *walk) tree() {
 }
 
 func (w *walk) entryNote(e *dirEntry, slug, format string, args ...any) {
-	n := note{slug: slug, inode: e.dir, blk: e.blk, from: e.ino}
+	n := note{slug: slug, inode: e.dir, blk: e.blk, from: e.ino, word: int32(e.nameLen)}
 	if w.noted[slug] >= maxNotes {
 		w.note(n)
 		return

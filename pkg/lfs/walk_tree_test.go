@@ -3,10 +3,13 @@ package lfs
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
+	"github.com/fatkit/fatkit/pkg/vol/voltest"
 )
 
 // deepLab is a volume of directories in one another, with long names, and in
@@ -80,5 +83,40 @@ func TestStopReport(t *testing.T) {
 		if err := c.reportNotes(nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("the report says %v", err)
 		}
+	}
+}
+
+// TestDropWrongLength: an entry that leads to nothing goes, and with a wrong length it
+// takes no other one along, whether that is mended or not.
+func TestDropWrongLength(t *testing.T) {
+	for name, decide := range map[string]vol.Decider{
+		"all": voltest.Always,
+		"no length": func(f *vol.Finding) int {
+			if f.Slug == "dentry-name-length" {
+				return -1
+			}
+			return 0
+		},
+	} {
+		l := newLab(t, "")
+		want, err := treeFiles(l.d)
+		l.must(err)
+		l.root.editEntry("inline", func(d dentryBlock, i int) {
+			e := d.entry(i)
+			e.put(e.hash(), 1<<31, 8*20, e.fileType())
+		})
+		txn := dev.Begin(l.d)
+		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, decide, nil)
+		if err != nil || !slices.Contains(slugs(res), "dentry-ino") {
+			t.Fatalf("%s: found %q, %v", name, found(res), err)
+		}
+		got, err := treeFiles(txn)
+		l.must(err)
+		for p, b := range want {
+			if is, ok := got[p]; p != "/inline" && (!ok || is != b) {
+				t.Errorf("%s: %s is lost", name, p)
+			}
+		}
+		txn.Rollback()
 	}
 }

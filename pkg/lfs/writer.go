@@ -31,6 +31,7 @@ type writer struct {
 	orphans                  []uint32
 	usage                    [quotaKinds]map[uint32]quotaChange
 	keepQuotas               bool // usage is unknown, and stays so
+	limitless                bool // nobody's limits hold
 	carry                    *carried
 	flagsSet, flagsGone      uint32
 	summaries, blocksWritten int // for tests: what a change wrote

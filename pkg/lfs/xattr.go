@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // Extended attributes, [Linux] fs/f2fs/xattr.h as layout: a header, then
@@ -12,7 +13,9 @@ import (
 const (
 	xattrMagic     = 0xF2F52011
 	xattrHeaderLen = 24
-	xattrEntryLen  = 4 // index, length of the name, length of the value
+	// The magic number and a count of references; zeros follow.
+	xattrHeaderReserved = 8
+	xattrEntryLen       = 4 // index, length of the name, length of the value
 )
 
 // xattrState is how far a list was read: how many bytes of the next part belong
@@ -69,10 +72,36 @@ func (h *harvest) checkXattrs(p xattrPart, s xattrState, last bool) xattrState {
 		at += (xattrEntryLen + int(part[at+1]) + int(binary.LittleEndian.Uint16(part[at+2:])) + 3) &^ 3
 	}
 	if last && at > len(part) {
-		if start < 0 { // it begins in the part before
+		if start < 0 { // it begins in the part before, see cutXattrs
 			p.base, part = 0, nil
 		}
 		return bad("xattr-list", len(part))
 	}
 	return xattrState(at - len(part))
+}
+
+// lastXattr is where the last entry begins of a part that begins a list.
+func lastXattr(part []byte) int {
+	last := xattrHeaderLen
+	for at := last; at+xattrEntryLen <= len(part) && !isZero32(part[at:]); {
+		last = at
+		at += (xattrEntryLen + int(part[at+1]) + int(binary.LittleEndian.Uint16(part[at+2:])) + 3) &^ 3
+	}
+	return min(last, len(part))
+}
+
+// cutXattrs ends the list of an inode before its last entry in it, which goes beyond
+// the node that the list goes on in. What else is in that is behind no whole entry,
+// and so it is cleared, too.
+func (c *checker) cutXattrs(n *note) vol.Fix {
+	// When no node may be found again that the list goes on in.
+	return c.fix(gradeCount, c.always(func() error {
+		if err := c.editInode(n.inode, func(b nodeBlock) {
+			part := b[inodeAddrs+4*(b.words()-c.g.xattrWords(b)) : inodeAddrs+4*b.words()]
+			clear(part[lastXattr(part):])
+		}); err != nil {
+			return err
+		}
+		return c.editNode(n.blk, func(b nodeBlock) { clear(b[:len(b)-footerLen]) })
+	}))
 }
