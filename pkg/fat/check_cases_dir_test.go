@@ -36,6 +36,10 @@ func dirDamages() []damage {
 				l.t.Errorf("BIG.BIN has %d bytes", len(got))
 			}
 		}},
+		{slug: "directory-garbage", fix: fixRemove, name: "all but some slots", kinds: allKinds, hit: mostlyErased,
+			also: []string{"lost-chains", "dots-missing"}, gone: manyBefore(30)},
+		{slug: "directory-garbage", fix: fixKeep, name: "all but some slots", kinds: allKinds, hit: mostlyErased,
+			also: []string{"lost-chains", "dots-missing"}, gone: []string{"/MANY/"}},
 		{slug: "dots-missing", fix: fixRecreate, name: "overwritten", kinds: allKinds, hit: func(l *lab) spot {
 			l.put(l.slotOf("/SUB/DEEP", 0), slot("X1      TXT", 0x20, 0, 0)...)
 			l.put(l.slotOf("/SUB/DEEP", 1), slot("X2      TXT", 0x20, 0, 0)...)
@@ -334,4 +338,20 @@ func labelDamages() []damage {
 			return spot{off: off}
 		}, also: []string{"label-mismatch"}},
 	}
+}
+
+// mostlyErased has the slots of /MANY before F30.DAT hold what erased flash does.
+func mostlyErased(l *lab) spot {
+	for _, off := range l.places("/MANY")[:32] {
+		l.put(off, []byte(strings.Repeat("\xFF", 32))...)
+	}
+	return spot{path: "/MANY"}
+}
+
+// manyBefore are the files of /MANY before the n-th.
+func manyBefore(n int) (paths []string) {
+	for i := range n {
+		paths = append(paths, fmt.Sprintf("/MANY/F%02d.DAT", i))
+	}
+	return paths
 }

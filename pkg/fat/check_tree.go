@@ -73,7 +73,7 @@ func (c *checker) reportNotes(r *vol.Report) error {
 			// It tells which of two entries is wrong: directory-twice.
 		case n.slug == "directory-size" && garbage[[2]int32{n.dir, n.slot}]:
 			// It tells how long the file is: directory-garbage.
-		case n.slug == "directory-garbage":
+		case n.slug == "directory-garbage" && n.offer == nil:
 			if err := c.reportGarbage(r, n); err != nil {
 				return err
 			}

@@ -63,6 +63,8 @@ type dirScan struct {
 	run     longRun        // the long name being gathered
 	odd     int            // entries that look like anything but entries
 	remains int            // of dot entries
+	sifting bool           // slots that cannot be entries are passed over
+	sifted  int            // how many were
 	garbage bool
 }
 
@@ -84,7 +86,31 @@ func (s *dirScan) scan(i int32, dirs []dirNode) (err error) {
 		s.names = s.newNameTable()
 	}
 	s.live = slices.Grow(s.live, s.slots()/2)
-	end := s.slots()
+	end := s.each()
+	if s.odd > 0 || s.isFile() {
+		switch {
+		case !s.isGarbage():
+		case s.isFile() || s.isRoot() || !s.holdsEntry():
+			s.giveUp()
+			return nil
+		default:
+			s.sift(end)
+		}
+	}
+	s.checkEnd(end)
+	if i != 0 {
+		s.checkDots()
+	}
+	if !w.quiet {
+		s.checkNames()
+	}
+	return nil
+}
+
+// each looks at every slot, and returns where the end mark is, or how many slots there
+// are.
+func (s *dirScan) each() (end int) {
+	end = s.slots()
 	for k := 0; k < s.slots(); k++ {
 		e := dirEntry(s.slot(k))
 		if e.isEnd() {
@@ -96,24 +122,11 @@ func (s *dirScan) scan(i int32, dirs []dirNode) (err error) {
 	switch {
 	case end < s.slots():
 		s.beheaded(end)
-	case d.cut:
+	case s.node.cut:
 		s.run = longRun{} // its entry may stand in what the chain has lost
 	}
 	s.dropRun()
-	if s.odd > 0 || s.isFile() {
-		if s.isGarbage() {
-			s.giveUp()
-			return nil
-		}
-	}
-	s.checkEnd(end)
-	if i != 0 {
-		s.checkDots()
-	}
-	if !w.quiet {
-		s.checkNames()
-	}
-	return nil
+	return end
 }
 
 func (s *dirScan) slots() int        { return len(s.buf) / entryLen }
@@ -145,6 +158,9 @@ func (s *dirScan) one(k int, e dirEntry) {
 	case !s.isRoot() && dotRemains(s.w.c.g.Type, k, e, s.node.start, s.up()):
 		s.dropRun()
 		s.remains++
+	case s.sifting && hopeless(s.w.c.g, s.w.c.cp, e):
+		s.dropRun()
+		s.sifted++
 	case e[0] == '.':
 		s.dotEntry(k, e)
 	case e.isVolume():

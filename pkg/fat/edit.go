@@ -83,10 +83,22 @@ func (c *checker) noteFix(n *scanNote) vol.Fix {
 			if r.Name == fixRejoin {
 				return c.patchEntry(c.walk.dirs[n.dir].ref, func(e dirEntry) { e.setStart(c.g.Type, n.head) })
 			}
+			if r.Name == fixRemove {
+				return c.removeHopeless(n)
+			}
 			return c.dirToFile(n.dir)
 		}
 	}
 	return nil
+}
+
+// removeHopeless frees the slots of n that no entry can be made of.
+func (c *checker) removeHopeless(n *scanNote) error {
+	return c.eachSlot(n.dir, n.slot, n.n, func(_ int, b []byte) {
+		if hopeless(c.g, c.cp, b) {
+			b[0] = entryDeleted
+		}
+	})
 }
 
 // renumber gives the slots of a long name their numbers and the mark again.
