@@ -359,6 +359,16 @@ func twiceInjuries() []injury {
 	}
 }
 
+// withoutSet has the entry set of a directory removed, and nothing else.
+func withoutSet(path string) func(l *lab) spot {
+	return func(l *lab) spot {
+		for _, off := range l.node(path).slots {
+			l.put(off, l.get(off)&^typeInUse)
+		}
+		return spot{}
+	}
+}
+
 // spaceInjuries are those of the bitmap.
 func spaceInjuries() []injury {
 	orphans := func(l *lab) spot {
@@ -389,6 +399,21 @@ func spaceInjuries() []injury {
 			}
 			if f := got["/FOUND.000/FILE0001.CHK"]; len(f) != int(l.cluster) {
 				l.t.Errorf("FILE0001.CHK has %d bytes", len(f))
+			}
+		}},
+		{slug: "lost-clusters", name: "of a directory", hit: withoutSet("/SUB"), gone: []string{"/SUB/"}, then: func(l *lab, now *reader) {
+			got := now.files()
+			for path, b := range l.known {
+				if rest, ok := strings.CutPrefix(path, "/SUB/"); ok && got["/FOUND.000/DIR00000/"+rest] != b {
+					l.t.Errorf("%s is not in FOUND.000", path)
+				}
+			}
+		}},
+		{slug: "lost-clusters", name: "of a directory", fix: fixFree, hit: withoutSet("/SUB"), gone: []string{"/SUB/"}, then: func(l *lab, now *reader) {
+			for path := range now.files() {
+				if strings.HasPrefix(path, "/FOUND.000") {
+					l.t.Errorf("there is %s", path)
+				}
 			}
 		}},
 		free("file", func(l *lab) uint32 { return l.cells("/BIG.BIN")[3] }),

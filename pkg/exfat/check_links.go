@@ -134,6 +134,16 @@ func (c *checker) takeRoom(n uint32) ([]space.Extent, error) {
 	return c.take(&got, n)
 }
 
+// hasRoom reports whether takeRoom would find a cluster.
+func (c *checker) hasRoom() (bool, error) {
+	for cl := max(firstCluster, c.roomFrom); c.g.Valid(cl); cl++ {
+		if ok, err := c.spare(cl); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
 // takeRun is takeRoom, but one run if there is one: some systems read tables as
 // if they were.
 func (c *checker) takeRun(n uint32) ([]space.Extent, error) {

@@ -26,30 +26,55 @@ func (c *checker) checkSpace(ctx context.Context, r *vol.Report) error {
 			return c.settleBitmap(ctx, true)
 		})
 	}
-	if lost := c.lost.left(); lost.clusters > 0 {
-		c.reportRuns(r, "lost-clusters", &lost, func(ctx context.Context, rep vol.Repair) error {
-			if rep.Name == fixRescue {
-				return c.rescue(ctx)
-			}
-			if lost.all() {
-				return c.markAll(lost.runs, false)
-			}
-			return c.settleBitmap(ctx, false)
-		})
+	if err := c.checkLost(ctx, r); err != nil {
+		return err
 	}
 	return c.checkBad(ctx, r)
+}
+
+// checkLost reports the clusters that nothing leads to. They are given back: as a rule
+// they are what was left of a file when power failed. Where a directory is among them
+// it was lost, and all files in it: then they are rescued, if there is room for that.
+func (c *checker) checkLost(ctx context.Context, r *vol.Report) error {
+	lost := c.lost.left()
+	if lost.clusters == 0 {
+		return nil
+	}
+	offers := []string{fixFree, fixRescue}
+	if live, err := c.hasLiveDir(ctx, &lost); err != nil {
+		return err
+	} else if live {
+		room, err := c.hasRoom()
+		if err != nil {
+			return err
+		}
+		if room {
+			offers = []string{fixRescue, fixFree}
+		}
+	}
+	c.reportRuns(r, "lost-clusters", &lost, func(ctx context.Context, rep vol.Repair) error {
+		if rep.Name == fixRescue {
+			return c.rescue(ctx)
+		}
+		if lost.all() {
+			return c.markAll(lost.runs, false)
+		}
+		return c.settleBitmap(ctx, false)
+	}, vol.Offer(offers...))
+	return nil
 }
 
 // maxRelated bounds how many places one finding names.
 const maxRelated = 64
 
-func (c *checker) reportRuns(r *vol.Report, slug string, l *tally, fix vol.Fix) {
+func (c *checker) reportRuns(r *vol.Report, slug string, l *tally, fix vol.Fix, options ...vol.Option) {
 	var where []vol.Location
 	for _, e := range l.runs[:min(len(l.runs), maxRelated)] {
 		where = append(where, vol.Location{Cluster: e.Start, Range: c.g.ClusterRange(e.Start, e.Len)})
 	}
-	r.Found(c.cat.Found(slug, where[0], vol.Detail("%d clusters in %d runs, %d bytes", l.clusters, l.total, int64(l.clusters)*c.g.ClusterSize),
-		vol.Related(where...)), fix)
+	options = append(options, vol.Related(where...),
+		vol.Detail("%d clusters in %d runs, %d bytes", l.clusters, l.total, int64(l.clusters)*c.g.ClusterSize))
+	r.Found(c.cat.Found(slug, where[0], options...), fix)
 }
 
 // markAll marks runs in the bitmap.

@@ -15,6 +15,7 @@ import (
 type lostFile struct {
 	start, n uint32
 	noFat    bool
+	isDir    bool
 }
 
 // lostFiles finds what to make files of. A chain counts where nothing else leads

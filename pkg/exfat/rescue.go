@@ -14,11 +14,16 @@ import (
 const filesPerFound = 65536
 
 // rescue makes a file of each lost chain, and of each run of lost clusters that
-// are in none: FOUND.000/FILE0000.CHK and so on, of any number and size.
+// are in none: FOUND.000/FILE0000.CHK and so on, of any number and size. Lost
+// directories become entries with all that they lead to.
 func (c *checker) rescue(ctx context.Context) error {
+	dirs, err := c.findLostDirs(ctx)
+	if err != nil {
+		return err
+	}
 	for done := false; ; {
 		files, err := c.findLostFiles(ctx)
-		if err != nil || len(files) == 0 {
+		if files, dirs = append(dirs, files...), nil; err != nil || len(files) == 0 {
 			return err
 		}
 		for part := range slices.Chunk(files, filesPerFound) {
@@ -42,8 +47,12 @@ func (c *checker) rescue(ctx context.Context) error {
 func (c *checker) foundDir(files []lostFile) error {
 	var buf []byte
 	for i, f := range files {
+		name, attr := fmt.Sprintf("FILE%04d.CHK", i), uint16(attrArchive)
+		if f.isDir {
+			name, attr = fmt.Sprintf("DIR%05d", i), attrDirectory
+		}
 		length := uint64(f.n) * uint64(c.g.ClusterSize)
-		buf = append(buf, c.newSet(fmt.Sprintf("FILE%04d.CHK", i), attrArchive, f.start, length, f.noFat)...)
+		buf = append(buf, c.newSet(name, attr, f.start, length, f.noFat)...)
 	}
 	need, _ := c.g.ClustersFor(uint64(len(buf)))
 	es, err := c.takeRun(need)

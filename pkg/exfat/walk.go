@@ -90,6 +90,11 @@ func (w *walk) again() *walk {
 // run walks the tree from the root, whose clusters are claimed already.
 func (w *walk) run(ctx context.Context) error {
 	w.level = []int32{0}
+	return w.descend(ctx)
+}
+
+// descend walks what the directories lead to that are to be read next.
+func (w *walk) descend(ctx context.Context) error {
 	for {
 		if err := w.runLevels(ctx); err != nil {
 			return err
