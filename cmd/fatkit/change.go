@@ -66,28 +66,17 @@ func (a *app) change(ctx context.Context, c volumeChange, stage func(*staging) e
 		return stats, err
 	}
 	guard := t.marks(t.file)
-	if t.keep && !c.dryRun {
-		freed, err := s.watch(ctx, stage)
+	if err := stage(s); err != nil || c.dryRun {
+		return stats, err
+	}
+	if t.keep {
+		freed, err := s.freed(ctx)
 		if err != nil {
 			return stats, err
 		}
 		guard = append(guard, freed...)
-	} else if err := stage(s); err != nil || c.dryRun {
-		return stats, err
 	}
 	return a.commit(ctx, t.image, txn, t.undo, t.keep, guard)
-}
-
-// watch has stage change the volume and tells what that frees.
-func (s *staging) watch(ctx context.Context, stage func(*staging) error) ([]dev.Range, error) {
-	wasFree, err := freeOf(ctx, s.vol)
-	if err != nil {
-		return nil, err
-	}
-	if err := stage(s); err != nil {
-		return nil, err
-	}
-	return s.freed(ctx, wasFree, s.opened)
 }
 
 // open opens the volume on the transaction. What free clusters hold goes around

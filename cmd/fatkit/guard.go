@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"iter"
 
 	"github.com/fatkit/fatkit/pkg/dev"
 	"github.com/fatkit/fatkit/pkg/vol"
@@ -29,54 +31,85 @@ func (r region) shift(in []dev.Range) []dev.Range {
 	return out
 }
 
-// freeOf is what is free on v, in rising order.
-func freeOf(ctx context.Context, v vol.Volume) (free []dev.Range, err error) {
-	_, err = v.FreeRanges(ctx, false, func(r dev.Range) error {
-		if n := len(free); n > 0 && free[n-1].End() == r.Off {
-			free[n-1].Len += r.Len
-		} else {
-			free = append(free, r)
-		}
-		return nil
-	})
-	return free, err
-}
-
-// without is what is in a and not in b; both are in rising order without overlaps.
-func without(a, b []dev.Range) (out []dev.Range) {
-	for _, r := range a {
-		for len(b) > 0 && b[0].End() <= r.Off {
-			b = b[1:]
-		}
-		for _, s := range b {
-			if s.Off >= r.End() {
-				break
-			}
-			if s.Off > r.Off {
-				out = append(out, dev.Range{Off: r.Off, Len: s.Off - r.Off})
-			}
-			off := max(r.Off, s.End())
-			r = dev.Range{Off: off, Len: r.End() - off}
-		}
-		if !r.Empty() {
-			out = append(out, r)
-		}
-	}
-	return out
-}
+// maxGuarded is how many runs of what a change frees are guarded, so that what is
+// kept of them is bounded.
+const maxGuarded = 1 << 20
 
 // freed is what the staged change frees: files that are taken away, or parts of them.
 // Their contents are not in an undo log, and others may write over them without a
-// trace where the log looks, so a log that is kept guards them. wasFree is what was
-// free before, and o how the volume was opened.
-func (s *staging) freed(ctx context.Context, wasFree []dev.Range, o vol.OpenOptions) ([]dev.Range, error) {
-	v, err := s.drv.Open(ctx, s.d, o)
+// trace where the log looks, so a log that is kept guards them.
+func (s *staging) freed(ctx context.Context) ([]dev.Range, error) {
+	before, err := s.volume(s.file)
 	if err != nil {
 		return nil, err
 	}
-	free, err := freeOf(ctx, v)
+	old, err := s.drv.Open(ctx, before, s.opened)
 	if err != nil {
 		return nil, err
 	}
-	return s.shift(without(free, wasFree)), nil
+	staged, err := s.drv.Open(ctx, s.d, s.opened)
+	if err != nil {
+		return nil, err
+	}
+	var out []dev.Range
+	for r, err := range without(freeOf(ctx, staged), freeOf(ctx, old)) {
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, r); len(out) == maxGuarded {
+			break
+		}
+	}
+	return s.shift(out), nil
+}
+
+// freeOf is what is free on v, in rising order, up to an error.
+func freeOf(ctx context.Context, v vol.Volume) iter.Seq2[dev.Range, error] {
+	return func(yield func(dev.Range, error) bool) {
+		enough := errors.New("no more are wanted")
+		_, err := v.FreeRanges(ctx, false, func(r dev.Range) error {
+			if !yield(r, nil) {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, enough) {
+			yield(dev.Range{}, err)
+		}
+	}
+}
+
+// without is what is in a and not in b, up to an error of either; both are in rising
+// order without overlaps.
+func without(a, b iter.Seq2[dev.Range, error]) iter.Seq2[dev.Range, error] {
+	return func(yield func(dev.Range, error) bool) {
+		next, stop := iter.Pull2(b)
+		defer stop()
+		cut, err, more := next()
+		for r, failed := range a {
+			for more && err == nil && cut.End() <= r.Off {
+				cut, err, more = next()
+			}
+			for more && err == nil && failed == nil && cut.Off < r.End() {
+				if cut.Off > r.Off && !yield(dev.Range{Off: r.Off, Len: cut.Off - r.Off}, nil) {
+					return
+				}
+				off := min(max(r.Off, cut.End()), r.End())
+				if r = (dev.Range{Off: off, Len: r.End() - off}); r.Empty() {
+					break // b may go on beyond it
+				}
+				cut, err, more = next()
+			}
+			if failed == nil {
+				failed = err
+			}
+			if failed != nil {
+				yield(dev.Range{}, failed)
+				return
+			}
+			if !r.Empty() && !yield(r, nil) {
+				return
+			}
+		}
+	}
 }

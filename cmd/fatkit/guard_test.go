@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"iter"
 	"os"
 	"slices"
 	"testing"
@@ -25,9 +27,53 @@ func TestWithout(t *testing.T) {
 	}
 	for a := range uint(256) {
 		for b := range uint(256) {
-			if got, want := without(ranges(a), ranges(b)), ranges(a&^b); !slices.Equal(got, want) {
+			var got []dev.Range
+			for r, err := range without(all(ranges(a), nil), all(ranges(b), nil)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, r)
+			}
+			if want := ranges(a &^ b); !slices.Equal(got, want) {
 				t.Fatalf("%v without %v is %v, want %v", ranges(a), ranges(b), got, want)
 			}
+		}
+	}
+}
+
+// all are the ranges, and then err.
+func all(ranges []dev.Range, err error) iter.Seq2[dev.Range, error] {
+	return func(yield func(dev.Range, error) bool) {
+		for _, r := range ranges {
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(dev.Range{}, err)
+		}
+	}
+}
+
+// TestWithoutFails: an error of either side comes out, and what follows does not.
+func TestWithoutFails(t *testing.T) {
+	wrong, some := errors.New("wrong"), []dev.Range{{Off: 0, Len: 4}, {Off: 8, Len: 4}}
+	for name, seq := range map[string]iter.Seq2[dev.Range, error]{
+		"of the first":  without(all(some, wrong), all(some[1:], nil)),
+		"of the second": without(all(some, nil), all(some[:1], wrong)),
+	} {
+		var last error
+		n := 0
+		for _, err := range seq {
+			if last != nil {
+				t.Errorf("%s: it goes on", name)
+			}
+			if last = err; err == nil {
+				n++
+			}
+		}
+		if !errors.Is(last, wrong) || n > 1 {
+			t.Errorf("%s: %v after %d ranges", name, last, n)
 		}
 	}
 }
