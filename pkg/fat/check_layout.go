@@ -135,10 +135,27 @@ func (c *checker) hiddenAreReal(n *layoutNote) (revealing, error) {
 		return revealAll, err
 	}
 	slots, owning, err := c.realBehind(buf, endOf(buf))
-	if err != nil || owning == 0 && (other > 0 || len(slots) == 0) {
+	if err != nil || owning == 0 && (other > 0 && !c.falseEnd(n.dir, buf) || len(slots) == 0) {
 		return revealNone, err
 	}
 	return revealProof, nil
+}
+
+// falseEnd reports whether the end mark of a directory is known to be wrong: it stands
+// where one of the dot entries does, [FAT] "FAT Directory Structure", and behind it
+// there is an entry with a long name that has its checksum.
+func (c *checker) falseEnd(dir int32, buf []byte) bool {
+	s := &dirScan{w: c.walk, dir: dir, node: &c.walk.dirs[dir], buf: buf}
+	end := endOf(buf)
+	if dir == 0 || end > 1 {
+		return false
+	}
+	for k := end; k < s.slots(); k++ {
+		if s.sealedName(k) {
+			return true
+		}
+	}
+	return false
 }
 
 // realBehind are the slots from one on of entries, with their long names, that are

@@ -107,12 +107,14 @@ func (c *checker) weight(o *owner, cl uint32) int {
 	return n
 }
 
+// several is how many slots up to an end mark are too many for chance.
+const several = 3
+
 // dirWeight is that of a directory. Each of its dot entries is proof; without
 // both several entries that can be say more than the size of a file does, and one
 // or two, which may be anything, less. Zeros are least: that is what unused space
 // holds.
 func (o *owner) dirWeight() int {
-	const several = 3
 	switch {
 	case o.root && o.prefix == 0:
 		return 1000

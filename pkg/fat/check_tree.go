@@ -225,6 +225,9 @@ func (c *checker) describeFault(fd *vol.Finding, f *chainFault) {
 
 // fixFault carries out a repair of a broken chain.
 func (c *checker) fixFault(f *chainFault, head uint32, how string) error {
+	if waits, err := c.hiddenIn(f); err != nil || waits {
+		return cmp.Or(err, vol.ErrNotNow)
+	}
 	cs := c.g.ClusterSize()
 	switch how {
 	case fixSet:

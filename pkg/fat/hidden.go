@@ -28,8 +28,16 @@ func (c *checker) hidden() (*space.Sparse, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := h.entries(buf[endOf(buf)*entryLen:], 0); err != nil {
+		behind := buf[endOf(buf)*entryLen:]
+		if err := h.entries(behind, 0); err != nil {
 			return nil, err
+		}
+		how, err := c.hiddenAreReal(n)
+		if err != nil {
+			return nil, err
+		}
+		if how != revealNone {
+			c.noteWanted(behind)
 		}
 	}
 	c.behind = h.set
@@ -77,4 +85,41 @@ func (h *hiddenClusters) chain(e dirEntry, depth int) error {
 		}
 	}
 	return nil
+}
+
+// noteWanted notes the clusters that are the first ones of hidden entries that are to
+// be shown, by all that they say, and that a chain led into which has claimed them.
+func (c *checker) noteWanted(buf []byte) {
+	s := &dirScan{w: c.walk}
+	for ; len(buf) >= entryLen; buf = buf[entryLen:] {
+		e := dirEntry(buf[:entryLen])
+		st := e.start(c.g.Type)
+		if !s.certain(e) || st == 0 || !c.walk.claimed.Used(st-firstCluster) {
+			continue
+		}
+		if c.wanted == nil {
+			c.wanted = map[uint32]bool{}
+		}
+		c.wanted[st] = true
+	}
+}
+
+// hiddenIn reports whether the chain of f goes through the first cluster of a hidden
+// entry that is to be shown, before its own end: whose it is from there on can only be
+// told when both are seen.
+func (c *checker) hiddenIn(f *chainFault) (bool, error) {
+	if _, err := c.hidden(); err != nil || len(c.wanted) == 0 {
+		return false, err
+	}
+	cl := f.start
+	for i := uint32(0); i < f.n; i++ {
+		if c.wanted[cl] {
+			return true, nil
+		}
+		var err error
+		if cl, err = c.walk.tab.get(cl); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }

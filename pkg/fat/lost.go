@@ -170,11 +170,30 @@ func (l *lostChains) match(f *chainFault) (uint32, error) {
 	if err != nil || head == 0 || l.isTaken(head, f) {
 		return 0, err
 	}
-	if hidden, err := l.w.c.hidden(); err != nil || hidden.Used(head-firstCluster) {
+	if through, err := l.throughHidden(head); err != nil || through {
 		return 0, err
 	}
 	l.taken[head] = f.ref
 	return head, nil
+}
+
+// throughHidden reports whether the lost chain from head on goes through clusters to
+// which hidden entries lead: it may be that of one, or run into it.
+func (l *lostChains) throughHidden(head uint32) (bool, error) {
+	hidden, err := l.w.c.hidden()
+	if err != nil || hidden.CountUsed() == 0 {
+		return false, err
+	}
+	loop := space.LoopFinder{}
+	for cl := head; l.has(cl) && !loop.Met(cl); {
+		if hidden.Used(cl - firstCluster) {
+			return true, nil
+		}
+		if cl, err = l.w.tab.get(cl); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // isTaken reports whether a head was offered to another entry than that of f.

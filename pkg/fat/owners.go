@@ -245,6 +245,9 @@ func (w *walk) isDirAt(i int32, cl uint32, first bool) (bool, error) {
 		return false, err // a directory begins there, and its dot entries prove it
 	}
 	buf, err := w.c.readSome(w.c.g.ClusterRange(cl, 1), bootSectorLen)
+	if slots, _ := tally(w.c.g, w.c.cp, buf); first && slots < several {
+		return false, err // it may be a file's: see dirWeight
+	}
 	return looksLike(w.c.g, w.c.cp, buf) != rootOther, err
 }
 
