@@ -305,20 +305,22 @@ func (c *checker) reveal(n *endNote, own []setRef) error {
 	return nil
 }
 
-// clearBehind zeroes the directory's clusters from its end mark on.
+// clearBehind zeroes the slots from the end mark to the last one that is in use. What
+// lies behind that may be no directory's: as far as nothing in it looks like an entry
+// in use nobody has looked whose it is.
 func (c *checker) clearBehind(n *endNote) error {
-	pos := int64(n.end) * entryLen
+	pos, end := int64(n.end)*entryLen, (int64(n.last)+1)*entryLen
 	var at int64
 	for _, e := range c.walk.dirs[n.dir].extents {
 		r := c.g.ClusterRange(e.Start, e.Len)
-		if from := max(0, pos-at); from < r.Len {
-			part := r
-			part.Off, part.Len = r.Off+from, r.Len-from
-			if err := c.d.Zero(part); err != nil {
-				return err
-			}
-		}
+		from, to := max(0, pos-at), min(r.Len, end-at)
 		at += r.Len
+		if from >= to {
+			continue
+		}
+		if err := c.d.Zero(dev.Range{Off: r.Off + from, Len: to - from}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -199,6 +199,22 @@ func dirInjuries() []injury {
 			}
 			return spot{path: "/SUB/DEEP", off: places[at]}
 		}},
+		{slug: "after-end", name: "leftovers before a text that the chain leads to", fix: fixRemove, kinds: "32k 4k", hit: func(l *lab) spot {
+			cs := l.cells("/SUB/LEAF.TXT")
+			text := []byte(strings.Repeat("no byte of this text has bit 7. ", int(l.cluster)/32))
+			for _, c := range cs {
+				l.put(l.offset(c), text...)
+			}
+			l.known["/SUB/LEAF.TXT"] = strings.Repeat(string(text), len(cs))[:len(l.known["/SUB/LEAF.TXT"])]
+			places := l.places(l.node("/MANY"))
+			ghost := newSetOf("/GHOST", 0x20, noFat, l.cells("/BIG.BIN"), uint64(l.cluster), 5)
+			at := l.end(places) + 2
+			for k := range len(ghost) / 32 {
+				l.put(places[at+k], ghost[32*k:32*k+32]...)
+			}
+			l.setFAT(l.cells("/MANY")[int64(at)*32/l.cluster], cs[0])
+			return spot{path: "/MANY", off: places[at]}
+		}, also: []string{"lost-clusters", "cross-linked", "clusters-beyond-length"}},
 		{slug: "after-end", name: "leftovers at the mark", fix: fixRemove, hit: func(l *lab) spot {
 			dir := l.node("/SUB/DEEP")
 			off := l.append(dir, newSetOf("/GHOST", 0x20, noFat, []uint32{l.spare(0)}, 5, 5))
