@@ -47,6 +47,30 @@ func TestMountScan(t *testing.T) {
 	f.run("mount-scan", "--json", "IMAGE", "IMAGE.not").want(t, 12, `"dirty":true`, `"exit":4`, "not-found")
 }
 
+// TestScanState: what a mount would do, in words.
+func TestScanState(t *testing.T) {
+	reason := []reasonDoc{{Code: "FAKE-0001", Message: "odd"}}
+	for _, c := range []struct {
+		mountable string
+		dirty     bool
+		reasons   []reasonDoc
+		want      string
+	}{
+		{"rw", false, nil, "mounts cleanly"},
+		{"rw", false, reason, "mounts, but should be checked first"},
+		{"rw", true, reason, "mounts, but is marked dirty: check it first"},
+		{"ro", false, nil, "mounts cleanly, read-only"},
+		{"ro", false, reason, "mounts read-only, but should be checked first"},
+		{"no", false, reason, "does not mount"},
+		{"no", true, reason, "does not mount, and is marked dirty: check it first"},
+	} {
+		v := &scanVolumeDoc{Mountable: c.mountable, Dirty: c.dirty, Reasons: c.reasons}
+		if got := v.state(); got != c.want {
+			t.Errorf("%s, dirty %v, %d reasons: %q, want %q", c.mountable, c.dirty, len(c.reasons), got, c.want)
+		}
+	}
+}
+
 func TestPreallocAndZero(t *testing.T) {
 	f := newFake(t)
 	f.run("prealloc", "-l", "1K", "IMAGE", "a").want(t, 0, "a: 1024 bytes in 1 extent, from byte 1024")

@@ -38,6 +38,7 @@ type scanVolumeDoc struct {
 	Load        *loadDoc    `json:"load,omitempty"`
 
 	clusterSize int
+	available   *uint64
 	fields      []vol.Field // what else a mount would find, for people
 }
 
@@ -161,7 +162,7 @@ func (a *app) scanVolume(ctx context.Context, im *image, r region, o vol.ScanOpt
 	}
 	v := newScanVolume(r, s)
 	v.Load.Seconds = time.Since(start).Seconds()
-	if s.Dirty || s.Mountable != "rw" || len(s.Reasons) > 0 {
+	if s.Dirty || s.Mountable == "no" || len(s.Reasons) > 0 {
 		return v, exitLeft, nil
 	}
 	return v, exitOK, nil
@@ -169,7 +170,7 @@ func (a *app) scanVolume(ctx context.Context, im *image, r region, o vol.ScanOpt
 
 func newScanVolume(r region, s *vol.Scan) *scanVolumeDoc {
 	v := &scanVolumeDoc{volumeHead: head(r, s.Info), Mountable: s.Mountable, Dirty: s.Dirty, Reasons: []reasonDoc{},
-		Clusters: s.Clusters, clusterSize: s.ClusterSize, fields: s.Fields,
+		Clusters: s.Clusters, clusterSize: s.ClusterSize, available: s.Available, fields: s.Fields,
 		Load: &loadDoc{Bytes: s.Load.Bytes, Reads: s.Load.Reads, Readahead: s.Load.Readahead}}
 	for _, reason := range s.Reasons {
 		v.Reasons = append(v.Reasons, reasonDoc(reason))
@@ -221,14 +222,30 @@ func (v *scanVolumeDoc) state() string {
 	words := map[string]string{"rw": "mounts", "ro": "mounts read-only", "no": "does not mount"}
 	state := words[v.Mountable]
 	switch {
+	case v.Dirty && v.Mountable == "no":
+		state += ", and is marked dirty: check it first"
 	case v.Dirty:
 		state += ", but is marked dirty: check it first"
-	case len(v.Reasons) > 0 && v.Mountable == "rw":
+	case v.Mountable == "no":
+	case len(v.Reasons) > 0:
 		state += ", but should be checked first"
-	case v.Mountable == "rw":
+	case v.Mountable == "ro":
+		state = "mounts cleanly, read-only"
+	default:
 		state += " cleanly"
 	}
 	return state
+}
+
+// freeSpace says in words what is free. Where files cannot have all of that, or more,
+// two numbers that both look like the free space must not stand for the same.
+func (v *scanVolumeDoc) freeSpace() string {
+	free, left := "free", ""
+	if v.available != nil {
+		free, left = "in free segments,", fmt.Sprintf("; files can take %d", *v.available)
+	}
+	return fmt.Sprintf("%d of %d clusters %s in %s, the largest %s%s", *v.Free, v.Clusters, free,
+		plural(*v.Extents, "extent", "extents"), humanize.IBytes(*v.LargestFree*uint64(max(v.clusterSize, 0))), left)
 }
 
 // printScanVolume prints a volume; with row its last line is a row of a table that
@@ -244,8 +261,7 @@ func (a *app) printScanVolume(name string, v *scanVolumeDoc, row bool) {
 		a.printf("%s: %s: %s\n", a.bold(name), describe(v.volumeHead), v.state())
 	}
 	if v.Free != nil && !row {
-		a.printf("%s: %d of %d clusters free in %s, the largest %s\n", name, *v.Free, v.Clusters,
-			plural(*v.Extents, "extent", "extents"), humanize.IBytes(*v.LargestFree*uint64(max(v.clusterSize, 0))))
+		a.printf("%s: %s\n", name, v.freeSpace())
 	}
 	if a.verbose {
 		for _, f := range v.fields {

@@ -157,7 +157,20 @@ func (s *scanner) load(ctx context.Context, window int64) error {
 	s.out.Counted = true
 	s.out.FreeClusters = uint64(free.segments) * segmentBlocks
 	s.out.FreeExtents, s.out.LargestFreeExtent = uint64(free.runs), uint64(free.largest)*segmentBlocks
+	left := s.available()
+	s.out.Available = &left
 	return nil
+}
+
+// available is how many blocks files can take: what statfs(2) gives as free, by
+// [Linux] f2fs_statfs(). It is none where the counts contradict each other, which is no
+// mount, and on a volume that nothing is written to after it was made.
+func (s *scanner) available() uint64 {
+	user, valid := s.s.cp.userBlocks(), s.s.cp.validBlocks()
+	if valid > user || s.g.ReadOnly() {
+		return 0
+	}
+	return user - valid
 }
 
 // tableFaults says what of SIT and NAT a mount refuses: [Linux]

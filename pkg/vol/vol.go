@@ -250,6 +250,7 @@ type Scan struct {
 	FreeClusters      uint64
 	FreeExtents       uint64
 	LargestFreeExtent uint64
+	Available         *uint64 // clusters that files can take, where that is not FreeClusters: those are of whole free segments
 	Load              Load
 }
 
