@@ -101,6 +101,15 @@ func distinct(list []string) []string {
 	return out
 }
 
+// blocksOf4096 takes -b 4096. Whoever asks for others by the name of mkfs.f2fs means to
+// mount the volume, and most machines cannot.
+func blocksOf4096(_ *toolRun, v string) error {
+	if v != "4096" {
+		return usagef("-b %s: most machines mount blocks of 4096 bytes alone, and under this name fatkit makes no others; fatkit format -t f2fs -c makes 8192 and 16384", v)
+	}
+	return nil
+}
+
 func mkfsF2FSOptions() []toolOption {
 	return append([]toolOption{
 		volumeLabel("-l"),
@@ -150,7 +159,7 @@ func mkfsF2FSOptions() []toolOption {
 			r.mkfs.wanted, err = number("-w", v, 512, 1<<20)
 			return err
 		}},
-		{"-b", "BYTES", "block size: 4096", only("-b", "4096")},
+		{"-b", "BYTES", "block size: 4096; fatkit format -c makes larger ones", blocksOf4096},
 		{"-a", "0", "0: no allocation from the end", only("-a", "0")},
 		noop("-t", "0|1|nodiscard|discard", "whether to discard what is there first; fatkit never does, and nothing depends on it"),
 		{"-d", "LEVEL", "print the layout, from 1 on", debugLevel},

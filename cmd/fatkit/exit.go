@@ -172,6 +172,8 @@ func explainError(err error) string {
 		return text + `; "fatkit undo --force" writes over it what the log has`
 	case errors.Is(err, dev.ErrUndoExists):
 		return text + `; take it back with "fatkit undo", remove the log, or name another one with --undo`
+	case errors.Is(err, syscall.EFBIG):
+		return text + ": the file system that it is on, or ulimit -f, has a limit below that"
 	case errors.Is(err, dev.ErrMounted):
 		return text + "; unmount it first"
 	}

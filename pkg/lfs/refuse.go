@@ -32,7 +32,7 @@ func (l *loaded) refuseSuper(o loadOptions) error {
 	case g.ReadOnly() && !o.fresh:
 		return errReadOnly()
 	case g.BlockSize != minBlock:
-		return vol.Refusef("blocks have %d bytes: this version writes volumes with blocks of %d", g.BlockSize, minBlock)
+		return vol.Refusef("blocks have %d bytes: this version changes only volumes with blocks of %d; it formats, checks, repairs and reads others", g.BlockSize, minBlock)
 	case l.sb.unknownEncoding():
 		return damagedf("names are in encoding %d, which is not known; run check -p", l.sb.u16(sbEncoding))
 	case g.VolumeBytes() > l.d.Size():
