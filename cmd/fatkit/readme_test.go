@@ -46,11 +46,10 @@ func blocks(t *testing.T, name string) []block {
 // TestReadme runs what the README shows, in its order: what is shown with a
 // prompt must print what stands below it, and the recipes must work.
 func TestReadme(t *testing.T) {
-	for _, tool := range []string{"sh", "jq", "dd", "mcopy"} {
+	for _, tool := range []string{"sh", "jq", "dd", "mcopy", "sfdisk"} {
 		voltest.Peer(t, tool)
 	}
 	dir := t.TempDir()
-	writeDisk(t, filepath.Join(dir, "disk.img"))
 	buildImages(t, dir)
 	script, want := "exec 2>&1\n", map[int]string{}
 	for _, b := range blocks(t, "../../README.md") {
