@@ -5,7 +5,9 @@ package main
 func fileWords() map[string]commandWords {
 	return map[string]commandWords{
 		"mount-scan": {
-			description: `The allocation data is read in one pass, one window ahead of the reader. The window is that of the device, as "blockdev --setra" sets it.`,
+			description: `The allocation data is read in one pass, one window ahead of the reader. The window is that of the device, as "blockdev --setra" sets it.
+
+Of F2FS the clusters of whole free segments are counted, where new files go, and beside them how many clusters files can take in all: room for cleaning is kept back, and free places in other segments count. A volume with the feature ro mounts cleanly, read-only.`,
 			examples: `  fatkit mount-scan card.img
   fatkit mount-scan --json card.img | jq '.volumes[].load'`,
 			also: []string{"mount(8)", "blockdev(8)"},
@@ -44,7 +46,7 @@ Out of an image: files are written beside their names and renamed, below DEST an
 			also:     []string{"mmd(1)"},
 		},
 		"map": {
-			description: `A cell of the map is drawn as what it has most of, but bad clusters, and the file that --show names, are seen however little of a cell they are. Free space that belongs to the largest free run is marked in pictures. With --json and a picture a document is printed for errors alone.`,
+			description: `A cell of the map is drawn as what it has most of, but bad clusters, and the file that --show names, are seen however little of a cell they are. In the terminal the shade of used space, from light to full, says how much of the cell it is. Free space that belongs to the largest free run is marked in pictures. With --json and a picture a document is printed for errors alone.`,
 			examples: `Is this file in one piece, and where on the disk? And what a volume looks like:
 
   fatkit map card.img DCIM/CLIP0001.BIN

@@ -156,7 +156,9 @@ func formatWords() commandWords {
 	return commandWords{
 		description: `The type fat takes FAT12, FAT16 or FAT32 and a cluster size by the size of the volume, as Microsoft's tables do. A combination whose number of clusters would make it another type, or one that systems disagree on, is refused with what would work.
 
-Features of F2FS are encrypt, extra_attr, project_quota (or prjquota), inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said. One with ro is never written after it was made: --from fills it as it is made, and nothing changes it later.
+Features of F2FS are encrypt, extra_attr, project_quota (or prjquota), inode_checksum, flexible_inline_xattr, quota, inode_crtime, lost_found, verity, sb_checksum, casefold, compression and ro; what one needs beside it is said. One with ro is never written after it was made: --from fills it as it is made, and nothing changes it later. Clusters of F2FS are its blocks, of 4096 bytes, of which 512 are a segment; --cluster-size 8192 and 16384 are for machines with pages of memory of that size, and no others mount it. fatkit checks, repairs and reads such a volume, but changes none.
+
+What is said to be free on F2FS is what files can take: room for cleaning is kept back. So a volume has 46 MiB at least; one with ro, which is never cleaned, takes less.
 
 With --table the image is a disk of one partition, which begins and ends at a multiple of 1 MiB. The table counts in the sectors of the device; an image file has none of its own, so there --sector-size says which disk it is of. Its ids follow SOURCE_DATE_EPOCH as all others do.
 

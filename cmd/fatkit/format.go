@@ -56,7 +56,7 @@ func (a *app) formatCommand() *cli.Command {
 			&cli.StringFlag{Name: "size", Aliases: []string{"s"}, Usage: "create the image file with this `SIZE` in bytes, such as 64M, sparse; auto is as small as what --from brings allows", DefaultText: "IMAGE is there already"},
 			&cli.StringFlag{Name: "label", Aliases: []string{"L"}, Usage: "volume label `TEXT`", DefaultText: "none"},
 			&cli.StringFlag{Name: "id", Aliases: []string{"i"}, Usage: "volume `ID`: a serial such as 1234-ABCD, or the UUID of F2FS", DefaultText: "random, or by SOURCE_DATE_EPOCH"},
-			&cli.StringFlag{Name: "cluster-size", Aliases: []string{"c"}, Usage: "`SIZE` of a cluster in bytes", DefaultText: "by the type's tables"},
+			&cli.StringFlag{Name: "cluster-size", Aliases: []string{"c"}, Usage: "`SIZE` of a cluster in bytes, of a block of F2FS", DefaultText: "by the type's tables"},
 			&cli.StringFlag{Name: "sector-size", Aliases: []string{"S"}, Usage: "`SIZE` of a sector in bytes, 512 to 4096", DefaultText: "the device's, 512 for a file"},
 			&cli.StringFlag{Name: "align", Usage: "put the data area on a multiple of `SIZE` bytes", DefaultText: "by type and size"},
 			&cli.IntFlag{Name: "fats", Usage: "number `N` of FATs, 1 to 4", DefaultText: "2"},

@@ -26,7 +26,7 @@ complete -c fatkit -n '__fish_seen_subcommand_from format' -s t -l type -x -a 'f
 complete -c fatkit -n '__fish_seen_subcommand_from format' -s s -l size -x -d 'create the image file with this SIZE in bytes, such as 64M, sparse; auto is as small as what --from brings allows'
 complete -c fatkit -n '__fish_seen_subcommand_from format' -s L -l label -x -d 'volume label TEXT'
 complete -c fatkit -n '__fish_seen_subcommand_from format' -s i -l id -x -d 'volume ID: a serial such as 1234-ABCD, or the UUID of F2FS'
-complete -c fatkit -n '__fish_seen_subcommand_from format' -s c -l cluster-size -x -d 'SIZE of a cluster in bytes'
+complete -c fatkit -n '__fish_seen_subcommand_from format' -s c -l cluster-size -x -d 'SIZE of a cluster in bytes, of a block of F2FS'
 complete -c fatkit -n '__fish_seen_subcommand_from format' -s S -l sector-size -x -d 'SIZE of a sector in bytes, 512 to 4096'
 complete -c fatkit -n '__fish_seen_subcommand_from format' -l align -x -d 'put the data area on a multiple of SIZE bytes'
 complete -c fatkit -n '__fish_seen_subcommand_from format' -l fats -x -d 'number N of FATs, 1 to 4'
