@@ -39,6 +39,7 @@ type volumeDoc struct {
 	info     vol.Info
 	failOn   vol.Severity
 	unproven bool
+	stopped  bool // the check could not go on to its end
 }
 
 // findingDoc is one finding. Offsets are bytes from the start of the image.
@@ -119,7 +120,7 @@ func unreadableVolume(r region, err error) *volumeDoc {
 // are none.
 func newVolumeDoc(r region, res *vol.Result, o *checkOptions) *volumeDoc {
 	v := &volumeDoc{volumeHead: head(r, res.Info), Findings: []findingDoc{},
-		Stats: newStatsDoc(res.Stats), info: res.Info, failOn: o.failOn}
+		Stats: newStatsDoc(res.Stats), info: res.Info, failOn: o.failOn, stopped: res.Stopped}
 	if res.Unproven != nil {
 		v.unproven = true
 		v.Reason = "the repairs are not written: " + res.Unproven.Error() + "; \"fatkit check -r\" can leave one out"

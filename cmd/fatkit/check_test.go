@@ -67,6 +67,16 @@ func TestCheckModes(t *testing.T) {
 	}
 }
 
+// TestCheckStopped: a check that could not go on to its end has no numbers to show.
+func TestCheckStopped(t *testing.T) {
+	f := newFake(t, pStop)
+	got := f.run("check", "IMAGE")
+	got.want(t, 4, "1 error left: the check could not go on to its end")
+	if strings.Contains(got.out, "0 files") {
+		t.Errorf("files are counted:\n%s", got.out)
+	}
+}
+
 func TestCheckUsage(t *testing.T) {
 	f := newFake(t)
 	for _, args := range []string{

@@ -357,7 +357,12 @@ func (h volumeHead) columns() []string {
 	return []string{fmt.Sprint(h.Partition), printable(h.PartitionName), strings.ToUpper(h.Type), printable(h.Label), humanize.IBytes(uint64(max(h.Size, 0)))}
 }
 
+// statsLine says what a check saw. One that could not go on to its end saw some of it
+// or nothing, which must not read as an empty volume.
 func statsLine(v *volumeDoc) string {
+	if v.stopped {
+		return "the check could not go on to its end"
+	}
 	s := plural(v.Stats.Files, "file", "files") + ", " + plural(v.Stats.Directories, "directory", "directories")
 	if v.Stats.Clusters > 0 {
 		s += fmt.Sprintf(", %.0f %% used", 100*float64(v.Stats.UsedClusters)/float64(v.Stats.Clusters))
