@@ -58,3 +58,17 @@ func TestXattrsKept(t *testing.T) {
 		txn.Rollback()
 	}
 }
+
+// TestXattrsNone: a file whose list of attributes does not begin as one has none, and
+// can be read, as sload.f2fs leaves pages of files there.
+func TestXattrsNone(t *testing.T) {
+	l := newLab(t, "")
+	x := l.at["attributes"]
+	x.editInode(func(n nodeBlock) { n[x.xattrOff()] ^= 1 })
+	w := reader(&loaded{d: l.d, sb: l.sb, g: l.g, s: stateOf(t, l.d)})
+	h, err := w.open("attributes", x.ino)
+	l.must(err)
+	if xs, err := h.xattrs(); err != nil || len(xs) > 0 {
+		t.Errorf("it has %v, %v", xs, err)
+	}
+}
