@@ -36,7 +36,7 @@ func causes() []vol.Words {
 		{"F2FS-0300 F2FS-0301 F2FS-0302 F2FS-0303 F2FS-0304 F2FS-0305 F2FS-0306 F2FS-0307 F2FS-0308 F2FS-0309 F2FS-0310", kernelBug},
 		{"F2FS-0400 F2FS-0402 F2FS-0404 F2FS-0407 F2FS-0408", medium},
 		{"F2FS-0401 F2FS-0403 F2FS-0405 F2FS-0406", kernelBug},
-		{"F2FS-0500 F2FS-0503 F2FS-0515 F2FS-0528", medium},
+		{"F2FS-0500 F2FS-0503 F2FS-0515 F2FS-0528 F2FS-0529 F2FS-0530", medium},
 		{"F2FS-0501 F2FS-0502 F2FS-0505 F2FS-0506 F2FS-0510 F2FS-0519 F2FS-0525", kernelBug},
 		{"F2FS-0504", "Space was reserved beyond the end of the file and the mark for that was lost; or the size was."},
 		{"F2FS-0507 F2FS-0508 F2FS-0509", older},

@@ -28,9 +28,18 @@ func inodeDamages() []damage {
 		edit("inode-size", "plain", "", func(n nodeBlock) { n.put64(inodeSize, 1<<62) }),
 		edit("inode-size-short", "plain", "", func(n nodeBlock) { n.put64(inodeSize, 5) }),
 		edit("inode-dir-size", "many", "", func(n nodeBlock) { n.put64(inodeSize, 4096) }),
-		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+8, 4) }),
-		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+4, n.u32(inodeExtent+4)+1) }),
-		edit("inode-extent", "plain", "", func(n nodeBlock) { n.put32(inodeExtent+8, 0xFFFFFFFF) }),
+		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent, 1) }),
+		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+4, n.u32(inodeExtent+4)-1) }),
+		edit("inode-extent-range", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+8, 4) }),
+		edit("inode-extent-range", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+4, n.u32(inodeExtent+4)+1) }),
+		edit("inode-extent-range", "plain", "", func(n nodeBlock) { n.put32(inodeExtent+8, 0xFFFFFFFF) }),
+		with("", "inode-extent-range", "extent", "", func(l *lab, n nodeBlock) { n.put32(inodeExtent+4, l.g.Main-1) }),
+		with("", "inode-extent-range", "inline", "", func(l *lab, n nodeBlock) {
+			n.put32(inodeExtent+4, uint32(l.g.MainEnd()))
+			n.put32(inodeExtent+8, 1)
+		}),
+		edit("inode-dir-level", "many", "", func(n nodeBlock) { n[inodeDirLevel] = 255 }),
+		edit("inode-dir-level", "many", "", func(n nodeBlock) { n[inodeDirLevel] = 2 }),
 		edit("inode-extra", "inline", "", func(n nodeBlock) { n[inodeInline] |= inlineExtra }),
 		with("extra_attr", "inode-extra", "empty", "", func(_ *lab, n nodeBlock) { n.put16(inodeExtraLen, 5) }),
 		with("extra_attr", "inode-extra", "empty", "", func(_ *lab, n nodeBlock) { n.put16(inodeExtraLen, 4000) }),

@@ -199,6 +199,9 @@ func (c *checker) reportNotes(r *vol.Report) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
+	if err := c.settleLevels(); err != nil {
+		return err
+	}
 	c.settleNotes()
 	list := make([]ranked, 0, len(w.notes))
 	for i := range w.notes {

@@ -73,6 +73,8 @@ func elsewhere() []vol.Words {
 		{"F2FS-0526 F2FS-0527", "fsck.f2fs passes it over, or changes it without a word."},
 		{"F2FS-0515", "fsck.f2fs sets the length to 0."},
 		{"F2FS-0516", "Not tried with others."},
+		{"F2FS-0529", "fsck.f2fs clears it. Linux refuses to open the file: \"Structure needs cleaning\"."},
+		{"F2FS-0530", "Not tried with others. Linux lists such a directory and finds few of its names."},
 		{"F2FS-0528", "fsck.f2fs counts blocks by a size of clusters that cannot be, and does not look at the algorithm. Linux refuses to open the file."},
 		{"F2FS-0519", "fsck.f2fs does not report it. Linux corrects an absurd depth; with one that is too small names are listed and cannot be opened."},
 		{"F2FS-0520", "fsck.f2fs links a regular file to lost+found if the volume has that feature; else it is lost."},

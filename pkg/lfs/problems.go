@@ -182,6 +182,8 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0524", "quota-usage", vol.SevWarning, "quota does not count what is in use", "Space or inodes of a user, group or project are counted wrongly.", set("write the right usage")),
 		row("F2FS-0525", "inode-saved", vol.SevWarning, "blocks that compression saved are counted wrongly", "It counts what is reserved for clusters that take fewer blocks.", set("write the right count")),
 		row("F2FS-0528", "inode-compress", vol.SevError, "compression of a file is not valid", "A cluster has 4 to 256 blocks, and there are four algorithms. Linux does not open the file.", set("set what its clusters show, or what is usual")),
+		row("F2FS-0529", "inode-extent-range", vol.SevError, "remembered extent leads to blocks that nothing has", "It begins or ends outside the main area, or at a block that is free. Linux does not open the file.", repair(fixClear, "forget it", vol.LossNone)),
+		row("F2FS-0530", "inode-dir-level", vol.SevError, "level that a directory begins its buckets with is wrong", "It says where names are looked for. Nearly all entries stand where they are looked for with another.", set("set the level by which the entries were put there")),
 		row("F2FS-0526", "inode-flags", vol.SevInfo, "inode has flags that are not known", "Linux passes them over; some old versions wrote such."),
 		row("F2FS-0527", "inline-tail", vol.SevInfo, "there are bytes behind the end of inline data", "A file that grows over them may show them, where it should have zeros."),
 	}

@@ -91,8 +91,11 @@ func (c *checker) inodeNoteFix(n *note) vol.Fix {
 		return count(func(b nodeBlock) { b.put64(inodeComprBlocks, want64) })
 	case "inode-size", "inode-size-short", "inode-dir-size":
 		return count(func(b nodeBlock) { b.put64(inodeSize, want64) })
-	case "inode-extent":
+	case "inode-extent", "inode-extent-range":
 		return count(func(b nodeBlock) { clear(b[inodeExtent:inodeAddrs]) })
+	case "inode-dir-level":
+		level, _ := n.want.(byte)
+		return shape(func(b nodeBlock) { b[inodeDirLevel] = level })
 	case "inode-depth":
 		return count(func(b nodeBlock) { b.put32(inodeDepth, max(1, want32)) })
 	case "inode-parent":

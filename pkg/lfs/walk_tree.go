@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -272,9 +273,27 @@ func (h *harvest) judgeBody(i int32, x *inode, f *body) {
 		h.at(i, x, "inode-saved", f.savedSays, f.saved, "")
 	}
 	h.judgeSize(i, x, f)
-	if f.extLen > 0 && f.extSeen != f.extLen && f.inline&(inlineData|inlineDentry) == 0 {
+	if h.w.refusesExtent(x, f) {
+		h.at(i, x, "inode-extent-range", nil, nil, "%d blocks from block %d on", f.extLen, f.extBlk)
+	} else if f.extLen > 0 && f.extSeen != f.extLen && f.inline&(inlineData|inlineDentry) == 0 {
 		h.at(i, x, "inode-extent", f.extLen, f.extSeen, "blocks of it are so mapped")
 	}
+}
+
+// refusesExtent tells whether Linux does not open a file as its remembered extent begins
+// or ends at no block that is in use: [Linux] behaviour sanity_check_extent_cache(). It
+// looks at regular files, and of those that are compressed at what nothing writes to
+// alone. What the pointers of the file lead to as well is a matter of SIT.
+func (w *walk) refusesExtent(x *inode, f *body) bool {
+	if x.fileType() != modeFile || f.extLen == 0 || f.extSeen == f.extLen || f.cluster > 0 && !w.g.ReadOnly() {
+		return false
+	}
+	for _, blk := range []uint64{uint64(f.extBlk), uint64(f.extBlk) + uint64(f.extLen) - 1} {
+		if blk > math.MaxUint32 || !w.g.ValidMain(uint32(blk)) || !w.sit.valid.Used(uint32(blk)-w.g.Main) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxFilePages is how many blocks a file's pointers reach, for any block size.
