@@ -21,8 +21,6 @@ type checkRun struct {
 	many bool     // the image has several volumes
 	doc  *checkDoc
 
-	marks []dev.Range // of all volumes, see vol.Driver
-
 	workers int        // for each volume
 	commits sync.Mutex // of volumes into txn
 }
@@ -52,10 +50,7 @@ func (a *app) checkImage(ctx context.Context, name string, o *checkOptions) (_ *
 	if err := r.volumes(ctx, regions); err != nil {
 		return nil, err
 	}
-	for _, rg := range regions {
-		r.marks = append(r.marks, rg.marks(im.file)...)
-	}
-	if err := r.finish(ctx); err != nil {
+	if err := r.finish(ctx, regions); err != nil {
 		return nil, err
 	}
 	r.doc.settle()
@@ -204,7 +199,7 @@ func unproven(res *vol.Result) {
 }
 
 // finish writes the repairs, or lists them.
-func (r *checkRun) finish(ctx context.Context) error {
+func (r *checkRun) finish(ctx context.Context, regions []region) error {
 	if r.txn == nil {
 		r.doc.DryRun = r.o.dryRun // of what writes nothing anyway
 		return nil
@@ -215,7 +210,13 @@ func (r *checkRun) finish(ctx context.Context) error {
 		r.doc.undoRepairs()
 		return nil
 	}
-	stats, err := r.a.commit(ctx, r.im, r.txn, r.j, r.o.undo.keep, r.marks)
+	var marks []dev.Range
+	if r.txn.Dirty() {
+		for _, rg := range regions {
+			marks = append(marks, rg.marks(r.im.file)...)
+		}
+	}
+	stats, err := r.a.commit(ctx, r.im, r.txn, r.j, r.o.undo.keep, marks)
 	if err == nil {
 		r.a.detail("%s: %d bytes written, %d zeroed, undo log of %d bytes", r.im.arg, stats.BytesWritten, stats.BytesZeroed, stats.UndoBytes)
 	}

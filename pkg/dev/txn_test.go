@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -17,89 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-// ram is a device of plain bytes, whose holes are blocks of 512 zeros.
-type ram struct {
-	b        []byte
-	readOnly bool
-}
-
-func (m *ram) Size() int64               { return int64(len(m.b)) }
-func (m *ram) Limits() dev.Limits        { return dev.Limits{LogicalSector: 512, ReadOnly: m.readOnly} }
-func (m *ram) Readahead(dev.Range)       {}
-func (m *ram) Sync() error               { return nil }
-func (m *ram) Close() error              { return nil }
-func (m *ram) Discard(r dev.Range) error { return m.Zero(r) }
-func (m *ram) check(op string, off int64, n int) error {
-	return dev.CheckRange(op, dev.Range{Off: off, Len: int64(n)}, m.Size())
-}
-
-func (m *ram) ReadAt(p []byte, off int64) (int, error) {
-	if err := m.check("read", off, len(p)); err != nil {
-		return 0, err
-	}
-	return copy(p, m.b[off:]), nil
-}
-
-func (m *ram) WriteAt(p []byte, off int64) (int, error) {
-	if err := m.check("write", off, len(p)); err != nil {
-		return 0, err
-	}
-	return copy(m.b[off:], p), nil
-}
-
-func (m *ram) Zero(r dev.Range) error {
-	if err := m.check("zero", r.Off, int(r.Len)); err != nil {
-		return err
-	}
-	clear(m.b[r.Off:r.End()])
-	return nil
-}
-
-func (m *ram) NextData(off int64) dev.Range {
-	r := dev.Range{Off: m.Size()}
-	for at := max(off, 0); at < m.Size(); at = at/512*512 + 512 {
-		end := min(at/512*512+512, m.Size())
-		if bytes.Count(m.b[at:end], []byte{0}) != int(end-at) {
-			if r.Len == 0 {
-				r.Off = at
-			}
-			r.Len = end - r.Off
-		} else if r.Len > 0 {
-			break
-		}
-	}
-	return r
-}
-
-// speckled is size bytes of which some blocks are zeros and some are not.
-func speckled(size int, seed uint64) *ram {
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	b := make([]byte, size)
-	for at := 0; at < size; {
-		n := min(size-at, 512*(1+rnd.IntN(40)))
-		if rnd.IntN(2) == 0 {
-			fill(b[at:at+n], rnd)
-		}
-		at += n
-	}
-	return &ram{b: b}
-}
-
-func fill(p []byte, rnd *rand.Rand) {
-	for i := range p {
-		p[i] = byte(rnd.Uint32())
-	}
-}
-
-func contents(t testing.TB, d dev.Device) []byte {
-	t.Helper()
-	p := make([]byte, d.Size())
-	if _, err := d.ReadAt(p, 0); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // TestTxnModel does random things to a Txn and to plain bytes.
 func TestTxnModel(t *testing.T) {
@@ -234,44 +149,6 @@ func checkHoles(t *rapid.T, d dev.Device, model []byte, pos int64) {
 	}
 }
 
-// TestTxnSpill stages far more than may stay in memory.
-func TestTxnSpill(t *testing.T) {
-	const size = 24 << 20
-	rnd := rand.New(rand.NewPCG(3, 4))
-	base := &ram{b: make([]byte, size)}
-	txn := dev.Begin(base)
-	txn.SpillAfter(2 << 20)
-	model := make([]byte, size)
-	for range 1500 {
-		p := make([]byte, 1+rnd.IntN(128<<10))
-		off := rnd.IntN(size - len(p))
-		if rnd.IntN(8) == 0 {
-			if err := txn.Zero(dev.Range{Off: int64(off), Len: int64(len(p))}); err != nil {
-				t.Fatal(err)
-			}
-			clear(model[off : off+len(p)])
-			continue
-		}
-		fill(p[:min(len(p), 64)], rnd)
-		if _, err := txn.WriteAt(p, int64(off)); err != nil {
-			t.Fatal(err)
-		}
-		copy(model[off:], p)
-	}
-	if !bytes.Equal(contents(t, txn), model) {
-		t.Fatal("the staged state differs")
-	}
-	if !bytes.Equal(base.b, make([]byte, size)) {
-		t.Fatal("the base was written before the commit")
-	}
-	if _, err := txn.Commit(context.Background(), dev.CommitOptions{Undo: devtest.NewWorld(base).Journal()}); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(base.b, model) {
-		t.Fatal("the committed state differs")
-	}
-}
-
 // TestTxnZeroIsCheap stages zeros over a tebibyte, with a few writes on top.
 func TestTxnZeroIsCheap(t *testing.T) {
 	huge := hollow{size: 1 << 40}
@@ -393,65 +270,6 @@ func TestTxnConcurrent(t *testing.T) {
 }
 
 // TestTxnSpillFails has no place for the temporary file.
-func TestTxnSpillFails(t *testing.T) {
-	missing := filepath.Join(t.TempDir(), "missing")
-	t.Setenv("TMPDIR", missing)
-	t.Setenv("TMP", missing)
-	txn := dev.Begin(dev.NewMem(8 << 20))
-	txn.SpillAfter(2 << 20)
-	must(t, write(txn, 0, 2<<20))
-	want := contents(t, txn)
-	var e *dev.Error
-	if err := write(txn, 2<<20, 4096); !errors.As(err, &e) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v", err)
-	}
-	if !bytes.Equal(contents(t, txn), want) {
-		t.Error("the write that failed has changed something")
-	}
-	txn.Rollback()
-	must(t, write(txn, 0, 2<<20))
-}
-
-// TestTxnSpillLeavesNothing looks for the temporary file.
-func TestTxnSpillLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	t.Setenv("TMP", dir)
-	txn := dev.Begin(dev.NewMem(8 << 20))
-	txn.SpillAfter(1 << 20)
-	must(t, write(txn, 0, 8<<20), txn.Close())
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
-}
-
-var errHollow = errors.New("not here")
-
-// hollow is a device of nothing but a hole.
-type hollow struct{ size int64 }
-
-func (h hollow) ReadAt(p []byte, off int64) (int, error)  { clear(p); return len(p), nil }
-func (h hollow) WriteAt(p []byte, off int64) (int, error) { return 0, errHollow }
-func (h hollow) Size() int64                              { return h.size }
-func (h hollow) Limits() dev.Limits                       { return dev.Limits{} }
-func (h hollow) NextData(off int64) dev.Range             { return dev.Range{Off: max(off, h.size)} }
-func (h hollow) Readahead(dev.Range)                      {}
-func (h hollow) Zero(dev.Range) error                     { return nil }
-func (h hollow) Discard(dev.Range) error                  { return nil }
-func (h hollow) Sync() error                              { return nil }
-func (h hollow) Close() error                             { return nil }
-
-// zeroed is a hollow that counts what is written to it.
-type zeroed struct {
-	hollow
-	n *int64
-}
-
-func (z zeroed) WriteAt(p []byte, off int64) (int, error) {
-	*z.n += int64(len(p))
-	return len(p), dev.CheckRange("write", dev.Range{Off: off, Len: int64(len(p))}, z.size)
-}
-
 // TestWriteZerosLargest writes zeros up to the last byte that there can be.
 func TestWriteZerosLargest(t *testing.T) {
 	for _, want := range []int64{1, 1 << 20, 5<<20 + 7} {
@@ -488,12 +306,6 @@ func TestTxnReadsBaseOnce(t *testing.T) {
 			t.Errorf("%s: %d reads of the base, want %d", s.name, got, s.reads)
 		}
 	}
-}
-
-// write writes n bytes that are not zeros.
-func write(d dev.Device, off int64, n int) error {
-	_, err := d.WriteAt(bytes.Repeat([]byte{0xA5}, n), off)
-	return err
 }
 
 func TestTxnRanges(t *testing.T) {
@@ -563,13 +375,6 @@ func TestTxnEpochs(t *testing.T) {
 	}
 }
 
-func must(t testing.TB, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestTxnNested commits a Txn over a section of a Txn into the outer one.
 func TestTxnNested(t *testing.T) {
 	base := speckled(256<<10, 5)
@@ -600,9 +405,4 @@ func TestTxnNested(t *testing.T) {
 	if n := trace.Counts().Ops[devtest.Sync]; n < 2 {
 		t.Errorf("%d syncs: the inner barrier is lost", n)
 	}
-}
-
-func commitWith(txn *dev.Txn, o dev.CommitOptions) error {
-	_, err := txn.Commit(context.Background(), o)
-	return err
 }

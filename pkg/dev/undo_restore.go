@@ -86,12 +86,12 @@ func (l *lost) add(n int64, err error) {
 // sumDevice is the checksum of r on d, whose holes are not read.
 func sumDevice(ctx context.Context, d Device, r Range, buf []byte) (uint32, error) {
 	var sum uint32
-	var data Range // the last answer of NextData
+	data := d.NextData(r.Off)
 	for at := r.Off; at < r.End(); {
 		if err := cancelled(ctx, "undo"); err != nil {
 			return 0, err
 		}
-		if data.End() <= at {
+		if !data.Empty() && data.End() <= at {
 			data = d.NextData(at)
 		}
 		p := buf[:min(int64(len(buf)), r.End()-at)]

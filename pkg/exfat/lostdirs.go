@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+
+	"github.com/fatkit/fatkit/pkg/space"
 )
 
 // Where the entry of a directory is gone its clusters look lost, and so do those of
@@ -14,16 +16,16 @@ import (
 // lostDirs finds the directories among the lost clusters.
 type lostDirs struct {
 	c     *checker
-	w     *walk           // what the tree has is claimed, and what the directories found lead to
-	live  []uint32        // clusters of directories, in ascending order, up to maxRuns
-	under map[uint32]bool // clusters where an entry in one of them says that a directory starts
-	steps uint64          // clusters of chains that were looked at
-	limit uint64          // of steps, so that entries that all lead to one chain end
-	files []lostFile      // the directories
+	w     *walk         // what the tree has is claimed, and what the directories found lead to
+	live  []uint32      // clusters of directories, in ascending order, up to maxRuns
+	under *space.Sparse // clusters where an entry in one of them says that a directory starts
+	steps uint64        // clusters of chains that were looked at
+	limit uint64        // of steps, so that entries that all lead to one chain end
+	files []lostFile    // the directories
 }
 
 func newLostDirs(c *checker) *lostDirs {
-	return &lostDirs{c: c, w: c.walk, under: map[uint32]bool{}, limit: 4*c.lost.clusters + 1<<10}
+	return &lostDirs{c: c, w: c.walk, under: space.NewSparse(uint64(c.g.Clusters)), limit: 4*c.lost.clusters + 1<<10}
 }
 
 // maxLiveLooks is how many lost clusters are looked at, twice, to say what is to be
@@ -88,7 +90,7 @@ func (c *checker) findLostDirs(ctx context.Context) ([]lostFile, error) {
 func (l *lostDirs) takeAll(ctx context.Context) error {
 	for _, top := range []bool{true, false} {
 		for _, cl := range l.live {
-			if top && l.under[cl] || l.w.claimed.Used(cl-firstCluster) {
+			if top && l.isUnder(cl) || l.w.claimed.Used(cl-firstCluster) {
 				continue
 			}
 			if middle, err := l.isMiddle(cl); err != nil {
@@ -128,7 +130,7 @@ func (l *lostDirs) isLive(cl uint32) (bool, error) {
 		}
 		own++
 		if x.isDir {
-			l.under[x.start] = true
+			l.under.SetNew(x.start - firstCluster)
 		}
 		return err
 	}}
@@ -163,7 +165,7 @@ func (l *lostDirs) leadsToLost(x *stream) (bool, error) {
 // isMiddle reports whether a cluster goes on with the directory in the one before it,
 // by its place: that holds entries up to its end, and none leads to this one.
 func (l *lostDirs) isMiddle(cl uint32) (bool, error) {
-	if _, live := slices.BinarySearch(l.live, cl-1); !live || l.under[cl] {
+	if _, live := slices.BinarySearch(l.live, cl-1); !live || l.isUnder(cl) {
 		return false, nil
 	}
 	if v, err := l.c.tab.get(cl - 1); err != nil || v == fatEOC {
@@ -189,34 +191,53 @@ func (l *lostDirs) take(ctx context.Context, cl uint32) error {
 	return l.w.descend(ctx)
 }
 
-// extent is how far a directory goes: as the FAT says, if it leads on through lost
-// clusters with entries, or zeros, to an end; else as a run up to its end mark.
+// isUnder reports whether an entry that was found leads to a directory at cl.
+func (l *lostDirs) isUnder(cl uint32) bool {
+	return l.c.g.Valid(cl) && l.under.Used(cl-firstCluster)
+}
+
+// extent is how far a directory goes: as the FAT says, if it leads on to an end; else
+// as a run.
 func (l *lostDirs) extent(cl uint32) (lostFile, error) {
 	most, _ := l.c.g.ClustersFor(maxDirBytes)
-	f := lostFile{start: cl, n: 1, isDir: true}
-	seen := map[uint32]bool{cl: true}
-	for at := cl; f.n <= most; f.n++ {
-		v, err := l.c.tab.get(at)
+	n, ended, err := l.chainLength(cl, most)
+	if err != nil || ended {
+		return lostFile{start: cl, n: n, isDir: true}, err
+	}
+	n, err = l.runLength(cl, most)
+	return lostFile{start: cl, n: n, isDir: true, noFat: true}, err
+}
+
+// chainLength is how many clusters the FAT leads through from cl on, most at the most;
+// ended if all of them may be of a directory, and the last has the end mark.
+func (l *lostDirs) chainLength(cl, most uint32) (n uint32, ended bool, err error) {
+	loop := space.LoopFinder{}
+	for n = 1; n <= most && !loop.Met(cl); n++ {
+		v, err := l.c.tab.get(cl)
 		if err != nil || v == fatEOC {
-			return f, err
+			return n, err == nil, err
 		}
-		if ok, err := l.goesOn(v); err != nil || !ok || seen[v] {
-			break
+		if ok, err := l.goesOn(v); err != nil || !ok {
+			return n, false, err
 		}
-		seen[v], at = true, v
+		cl = v
 	}
-	f.n, f.noFat = 1, true
-	for f.n < most {
-		ended, err := l.w.endsIn(cl + f.n - 1)
-		if err != nil || ended || l.under[cl+f.n] {
-			return f, err
+	return n, false, nil
+}
+
+// runLength is how many clusters from cl on may be of a directory, up to the one with
+// its end mark, most at the most.
+func (l *lostDirs) runLength(cl, most uint32) (n uint32, err error) {
+	for n = 1; n < most; n++ {
+		ended, err := l.w.endsIn(cl + n - 1)
+		if err != nil || ended || l.isUnder(cl+n) {
+			return n, err
 		}
-		if ok, err := l.goesOn(cl + f.n); err != nil || !ok {
-			return f, err
+		if ok, err := l.goesOn(cl + n); err != nil || !ok {
+			return n, err
 		}
-		f.n++
 	}
-	return f, nil
+	return n, nil
 }
 
 // goesOn reports whether a cluster is lost, is in no directory by now, and may be one

@@ -23,8 +23,12 @@ func (c *checker) rescue(ctx context.Context) error {
 	}
 	for done := false; ; {
 		files, err := c.findLostFiles(ctx)
-		if files, dirs = append(dirs, files...), nil; err != nil || len(files) == 0 {
+		if err != nil {
 			return err
+		}
+		files, dirs = append(dirs, files...), nil
+		if len(files) == 0 {
+			return nil
 		}
 		for part := range slices.Chunk(files, filesPerFound) {
 			if err := ctx.Err(); err != nil {

@@ -28,7 +28,7 @@ type checker struct {
 	lost     *lostChains        // what the walk left, see lostChains
 	spilled  bool               // a chain was cut behind the end of its directory, see reportSpills
 	behind   *space.Sparse      // what entries behind end marks lead to, see hidden
-	wanted   map[uint32]bool    // clusters where such entries start, and that others have
+	wanted   *space.Sparse      // clusters where such entries start, and that others have
 }
 
 // newChecker is Driver.Check.

@@ -19,6 +19,7 @@ func (c *checker) hidden() (*space.Sparse, error) {
 		return c.behind, nil
 	}
 	h := &hiddenClusters{c: c, set: space.NewSparse(uint64(c.g.Clusters))}
+	c.wanted = space.NewSparse(uint64(c.g.Clusters))
 	for i := range c.walk.layout {
 		n := &c.walk.layout[i]
 		if n.slug != "after-end" {
@@ -97,10 +98,7 @@ func (c *checker) noteWanted(buf []byte) {
 		if !s.certain(e) || st == 0 || !c.walk.claimed.Used(st-firstCluster) {
 			continue
 		}
-		if c.wanted == nil {
-			c.wanted = map[uint32]bool{}
-		}
-		c.wanted[st] = true
+		c.wanted.SetNew(st - firstCluster)
 	}
 }
 
@@ -108,12 +106,12 @@ func (c *checker) noteWanted(buf []byte) {
 // entry that is to be shown, before its own end: whose it is from there on can only be
 // told when both are seen.
 func (c *checker) hiddenIn(f *chainFault) (bool, error) {
-	if _, err := c.hidden(); err != nil || len(c.wanted) == 0 {
+	if _, err := c.hidden(); err != nil || c.wanted.CountUsed() == 0 {
 		return false, err
 	}
 	cl := f.start
-	for i := uint32(0); i < f.n; i++ {
-		if c.wanted[cl] {
+	for i := uint32(0); i < f.n && c.g.Valid(cl); i++ { // repairs of this round may have cut it
+		if c.wanted.Used(cl - firstCluster) {
 			return true, nil
 		}
 		var err error

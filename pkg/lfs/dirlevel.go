@@ -1,6 +1,7 @@
 package lfs
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -113,13 +114,9 @@ func (c *checker) replaceLevels(counts map[int32]*levelCount) {
 		}
 	}
 	w.noted["dentry-position"] = max(w.noted["dentry-position"], kept)
-	for i := range w.inodes {
-		n := counts[int32(i)]
-		if n == nil {
-			continue
-		}
-		level := w.bodies[w.inodes[i].body].dirLevel
+	for _, i := range slices.Sorted(maps.Keys(counts)) {
+		n, level := counts[i], w.bodies[w.inodes[i].body].dirLevel
 		best, _ := n.shown(int(level))
-		w.noteAt(int32(i), "inode-dir-level", level, byte(best), "with the other %d of %d entries are where they are looked for", n.right[best], n.entries)
+		w.noteAt(i, "inode-dir-level", level, byte(best), "with the other %d of %d entries are where they are looked for", n.right[best], n.entries)
 	}
 }

@@ -422,12 +422,19 @@ func TestFreeReleased(t *testing.T) {
 		n[inodeInline] |= inlineReleased
 	}})
 	x.point(0, compressAddr)
+	l.freesOrphan(t, x).Rollback()
+}
+
+// freesOrphan has -y free x, which has no name and is on the list of orphans: nothing
+// else is wrong. It returns the repaired volume.
+func (l *lab) freesOrphan(t *testing.T, x *built) *dev.Txn {
+	t.Helper()
 	l.orphans = []uint32{x.ino}
 	l.finish()
 	txn := dev.Begin(l.d)
-	defer txn.Rollback()
 	res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
 	if err != nil || !slices.Equal(slugs(res), []string{"orphans"}) {
 		t.Errorf("found %q, %v", found(res), err)
 	}
+	return txn
 }
