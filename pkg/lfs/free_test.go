@@ -17,6 +17,8 @@ import (
 func TestFreeRanges(t *testing.T) {
 	for _, slack := range []bool{false, true} {
 		l := newLab(t, labFeatures)
+		const freed = 800 // an inode that Linux took away
+		l.editNAT(freed, func(e natEntry) { e.put(1, freed, nullAddr) })
 		fillFile(t, l.d, "plain", bytes.Repeat([]byte("plain "), 16384/6)) // which leaves dead blocks
 		want := map[string][]byte{}
 		for _, path := range []string{"plain", "inline", "kept", "extent", "direct", "dir/inner"} {

@@ -278,7 +278,9 @@ func (l *loaded) tails(ctx context.Context) ([]dev.Range, error) {
 	}
 	var out []dev.Range
 	for _, n := range t.nodes {
-		if n.nid != n.ino || n.nid < rootIno {
+		// A freed number keeps its inode in NAT, with no address, [Linux]
+		// behaviour truncate_node().
+		if n.nid != n.ino || n.nid < rootIno || n.addr == nullAddr {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
