@@ -19,8 +19,10 @@ const (
 	clusterHeadLen = 24 // the length of what follows, a checksum, and nothing
 	minClusterLog  = 2  // blocks of a cluster
 	maxClusterLog  = 8
-	comprLZ4       = 1 // i_compress_algorithm; LZO is 0 and 3
+	comprLZO       = 0 // i_compress_algorithm
+	comprLZ4       = 1
 	comprZstd      = 2
+	comprLZORLE    = 3
 	comprAlgos     = 4 // how many there are
 	// unknownCluster stands for clusters of a size that an inode does not say.
 	unknownCluster = 1<<8 - 1
@@ -70,6 +72,8 @@ func (h *handle) expander() (func(dst, src []byte) error, error) {
 		return expandLZ4, nil
 	case comprZstd:
 		return expandZstd, nil
+	case comprLZO, comprLZORLE:
+		return expandLZO, nil
 	default:
 		return nil, vol.Refusef("%s: it is compressed by algorithm %d, which this version does not read", h.path, algo)
 	}

@@ -19,7 +19,7 @@ const compressScript = `
 set -e
 compress() {
 	echo "volume"; mkdir -p v; mount -t f2fs -o compress_extension=txt,$2 $1 v
-	seq 1 700000 >v/large.txt; dd if=/dev/urandom bs=4k count=9 2>/dev/null >>v/large.txt; seq 1 9999 >>v/large.txt
+	seq 1 700000 >v/large.txt; dd if=/dev/urandom bs=4k count=9 2>/dev/null >>v/large.txt; seq 1 9999 >>v/large.txt; dd if=/dev/zero bs=1k count=99 2>/dev/null >>v/large.txt
 	seq 1 9000 >v/small.txt; seq 1 9000 >v/plain.bin
 	for f in large.txt small.txt plain.bin; do sha256sum <v/$f; done
 	umount v
@@ -28,6 +28,8 @@ compress $1 compress_algorithm=lz4
 compress $2 compress_algorithm=lz4,compress_log_size=4
 compress $3 compress_algorithm=zstd
 compress $4 compress_algorithm=zstd,compress_log_size=8
+compress $5 compress_algorithm=lzo
+compress $6 compress_algorithm=lzo-rle,compress_log_size=5
 `
 
 // TestCompressedStock reads what stock kernels compress.
@@ -36,7 +38,7 @@ func TestCompressedStock(t *testing.T) {
 	for _, k := range voltest.StockKernels(t) {
 		t.Run(k.Release(), func(t *testing.T) {
 			var paths []string
-			for range 4 {
+			for range 6 {
 				paths = append(paths, made(t, 128<<20, "-q", "-O", "extra_attr,compression"))
 			}
 			volumes := strings.Split(k.Run(t, compressScript, paths...), "volume\n")[1:]

@@ -123,12 +123,16 @@ func TestCompressedDirectory(t *testing.T) {
 // TestCompression: what an inode says of its compression and cannot be is found, and
 // mended by what its clusters show; where that does not tell nothing is lost.
 func TestCompression(t *testing.T) {
-	packed := func(want []byte) []byte {
-		e, err := zstd.NewWriter(nil)
-		if err != nil {
-			t.Fatal(err)
+	const pattern = "0123456789abcdef"
+	packed := func(algo byte, size int) []byte {
+		z := packedLZO(algo, pattern, size)
+		if algo == comprZstd {
+			e, err := zstd.NewWriter(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			z = e.EncodeAll(bytes.Repeat([]byte(pattern), size/len(pattern)), nil)
 		}
-		z := e.EncodeAll(want, nil)
 		b := binary.LittleEndian.AppendUint32(nil, uint32(len(z)))
 		return append(append(b, make([]byte, clusterHeadLen-4)...), z...)
 	}
@@ -140,6 +144,8 @@ func TestCompression(t *testing.T) {
 		"cluster":               {func(_ *lab, n nodeBlock) { n[inodeLogCluster] = 9 }, "compressed", false},
 		"cluster, many":         {func(_ *lab, n nodeBlock) { n[inodeLogCluster] = 0 }, "eights", false},
 		"algorithm":             {func(_ *lab, n nodeBlock) { n[inodeComprAlgo] = 77 }, "compressed", false},
+		"algorithm, lzo":        {func(_ *lab, n nodeBlock) { n[inodeComprAlgo] = 4 }, "compressed", false},
+		"algorithm, lzo-rle":    {func(_ *lab, n nodeBlock) { n[inodeComprAlgo] = 255 }, "compressed", false},
 		"both":                  {func(_ *lab, n nodeBlock) { n[inodeComprAlgo], n[inodeLogCluster] = 4, 255 }, "compressed", false},
 		"nothing is compressed": {func(_ *lab, n nodeBlock) { n.put32(inodeFlags, flagCompressed); n[inodeLogCluster] = 1 }, "plain", false},
 		"directory":             {func(_ *lab, n nodeBlock) { n.put32(inodeFlags, flagCompressed); n[inodeLogCluster] = 1 }, "many", false},
@@ -150,6 +156,13 @@ func TestCompression(t *testing.T) {
 		}, "compressed", true},
 	} {
 		l := fill(newBuilder(t, 64<<20, vol.FormatOptions{Features: labFeatures}))
+		algo := byte(comprZstd)
+		switch name {
+		case "algorithm, lzo":
+			algo = comprLZO
+		case "algorithm, lzo-rle":
+			algo = comprLZORLE
+		}
 		for _, name := range []string{"compressed", "eights"} {
 			log := byte(2)
 			if name == "eights" { // two clusters of eight blocks
@@ -162,8 +175,8 @@ func TestCompression(t *testing.T) {
 				l.at[name].point(0, compressAddr)
 				l.at[name].point(8, compressAddr)
 			}
-			l.at[name].node[inodeComprAlgo] = comprZstd
-			first := packed(bytes.Repeat([]byte("0123456789abcdef"), 4096/16<<log))
+			l.at[name].node[inodeComprAlgo] = algo
+			first := packed(algo, 4096<<log)
 			l.edit(l.at[name].pages[1], func(b []byte) { copy(b, first) })
 		}
 		l.finish()

@@ -149,7 +149,7 @@ func (c *checker) algorithmOf(nodes [][]uint32, log byte) (algo byte, ok bool) {
 	for _, x := range []struct {
 		algo   byte
 		expand func(dst, src []byte) error
-	}{{comprZstd, expandZstd}, {comprLZ4, expandLZ4}} {
+	}{{comprZstd, expandZstd}, {comprLZ4, expandLZ4}, {lzoAlgorithm(src), expandLZO}} {
 		if x.expand(dst, src[:n]) == nil {
 			return x.algo, true
 		}
