@@ -197,7 +197,11 @@ func (o *outCopy) node(ctx context.Context, n *vol.Node, name string) error {
 		return err
 	}
 	if err := o.from.tree.Details(n); err != nil {
-		return &sourceError{err}
+		if n.Kind == vol.KindSymlink && n.Link == "" {
+			return &sourceError{err}
+		}
+		// Attributes that cannot be read are no reason to leave out what can.
+		o.r.a.unreadable(o.from.arg, fmt.Errorf("%s: its attributes are left out: %w", n.Path, err))
 	}
 	if n.IsDir() {
 		return o.to.dir(name, n)
