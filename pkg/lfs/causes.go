@@ -13,7 +13,7 @@ func causes() []vol.Words {
 		older       = "It was left by an older kernel or tool that had other rules."
 	)
 	return []vol.Words{
-		{"F2FS-0100 F2FS-0101 F2FS-0102 F2FS-0103 F2FS-0104 F2FS-0105 F2FS-0106 F2FS-0107 F2FS-0108 F2FS-0109 F2FS-0110 F2FS-0111 F2FS-0112 F2FS-0113 F2FS-0114 F2FS-0115 F2FS-0116 F2FS-0127", overwritten},
+		{"F2FS-0100 F2FS-0101 F2FS-0102 F2FS-0103 F2FS-0104 F2FS-0105 F2FS-0106 F2FS-0107 F2FS-0108 F2FS-0109 F2FS-0110 F2FS-0111 F2FS-0112 F2FS-0113 F2FS-0114 F2FS-0115 F2FS-0116 F2FS-0127 F2FS-0128", overwritten},
 		{"F2FS-0117", "The power went when one superblock was written and the other was not, or a program writes one only."},
 		{"F2FS-0118", "The image was copied short, or to a medium that is smaller; or the partition was made smaller and the volume was not."},
 		{"F2FS-0119 F2FS-0120 F2FS-0205 F2FS-0206", kernelMet},

@@ -93,6 +93,8 @@ func superDamages() []damage {
 			l.editSupers(func(b superblock) { b.put16(sbEncoding, 2) })
 			return at(superOffset+sbEncoding, 2)
 		}},
+		{slug: "sb-feature-lost", with: "extra_attr", do: func(l *lab) vol.Location { return l.loseFeature(featExtraAttr) }},
+		{slug: "sb-feature-lost", name: " compression", with: labFeatures, do: func(l *lab) vol.Location { return l.loseFeature(featCompression) }},
 		{slug: "sb-page-size", do: func(l *lab) vol.Location {
 			*l = *fillLab(newBuilder(l.t, 256<<20, vol.FormatOptions{ClusterSize: 8192}))
 			return at(superOffset+sbLogBlock, 4)

@@ -113,6 +113,10 @@ func (c *checker) checkNodes(_ context.Context, r *vol.Report) error {
 	if err := w.run(); err != nil {
 		return err
 	}
+	if err := c.checkFeatures(r); err != nil {
+		c.stats.BytesRead += w.bytesRead
+		return err
+	}
 	root, ok := w.inodeOf(rootIno)
 	if !ok || !w.inodes[root].isDir() {
 		if err := c.reportNotes(r); err != nil {

@@ -27,6 +27,7 @@ func elsewhere() []vol.Words {
 		{"F2FS-0123", "f2fs-tools and Linux use such volumes where all devices are there; fsck.f2fs stops with an assertion where one has another path than before."},
 		{"F2FS-0126", "fsck.f2fs checks it. Linux mounts it on machines with pages of that size only."},
 		{"F2FS-0127", "Not tried with others. Linux refuses the mount: \"Encoding requested by superblock is unknown\"."},
+		{"F2FS-0128", "Without extra_attr fsck.f2fs takes the extra attributes for pointers and clears what follows from it: contents are lost. Linux refuses the mount: \"extra_attr feature is off\"."},
 		{"F2FS-0200", stuck},
 		{"F2FS-0201 F2FS-0202 F2FS-0203", pack},
 		{"F2FS-0204 F2FS-0219", stuck},

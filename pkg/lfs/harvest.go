@@ -30,6 +30,7 @@ type harvest struct {
 	lengths     int    // entries of which the length of the name was looked for
 	reserved    uint64 // pointers that count as blocks and have none
 	files, dirs uint64
+	signs
 
 	notes []note
 	noted map[string]int  // how many of each row
@@ -66,6 +67,7 @@ func (h *harvest) reset() {
 	h.folds = h.folds[:0]
 	h.reserved, h.files, h.dirs, h.bytesRead = 0, 0, 0, 0
 	h.lengths = 0
+	h.signs = signs{}
 	h.notes = h.notes[:0]
 	clear(h.noted)
 }

@@ -135,6 +135,8 @@ func (s *scanner) root() error {
 		s.refused("root-lost", "the block of the root directory is node %d of inode %d", n.nid(), n.ino())
 	case !n.isDir() || n.links() == 0 || n.size() == 0 || n.blocks() == 0:
 		s.refused("root-lost", "the root directory has mode %#o, %d links, %d bytes and %d blocks", n.mode(), n.links(), n.size(), n.blocks())
+	case n.hasExtra() && !s.g.Has(featExtraAttr): // [Linux] behaviour sanity_check_inode()
+		s.refused("sb-feature-lost", "the root directory has extra attributes, and the feature extra_attr is off")
 	case s.g.Has(featInodeChecksum) && n.hasSum() && n.checksum() != inodeSum(inodeSeed(s.sb.uuid()), n):
 		s.refused("inode-checksum", "the checksum of the root directory's inode is wrong")
 	}

@@ -75,6 +75,7 @@ func superProblems() []vol.Problem {
 		row("F2FS-0125", "sb-segment-end", vol.SevError, "main area ends before the segments do", "The number of segments and the areas do not add up. The kernel corrects the number when it mounts.", repair(fixSet, "set the number of segments", vol.LossNone)),
 		row("F2FS-0126", "sb-page-size", vol.SevInfo, "blocks are larger than the pages of most machines", "Linux mounts a volume only where a page of memory is as large as a block. Most machines have pages of 4 KiB; some that run Android have 16 KiB."),
 		row("F2FS-0127", "sb-encoding", vol.SevError, "encoding of names is not known", "Directories that fold case go by it, and there is one, UTF-8. The kernel refuses the mount.", repair(fixSet, "say UTF-8", vol.LossNone)),
+		row("F2FS-0128", "sb-feature-lost", vol.SevError, "feature is in use and the superblock does not have it", "All inodes would be read wrongly, so the check ends here. Linux refuses such a volume, or the files that need the feature.", repair(fixSet, "say that the volume has it", vol.LossNone)),
 	}
 }
 

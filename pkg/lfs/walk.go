@@ -40,6 +40,7 @@ type body struct {
 	tally
 	inode                 int32
 	inline, cluster       byte   // log2 of the blocks of a compressed cluster, 0 for none, or unknownCluster
+	lost                  byte   // that of one that is compressed where the volume has no compression
 	keeps                 byte   // what becomes of its blocks
 	size, blocks          uint64 // as they are stored
 	savedSays             uint64 // blocks that compression saved, as it is stored
@@ -130,6 +131,7 @@ type walk struct {
 	pathBytes   int              // of all that were made
 	bytesRead   int64
 	files, dirs uint64
+	signs       signs
 	progress    func(done, total int64)
 	done, total int64 // nodes and blocks of directories, for it
 }
@@ -194,6 +196,7 @@ func (w *walk) gather(h *harvest) error {
 	}
 	w.reserved += h.reserved
 	w.files, w.dirs = w.files+h.files, w.dirs+h.dirs
+	w.signs.add(&h.signs)
 	for i := range h.follows {
 		f := &h.follows[i]
 		f.inode += base

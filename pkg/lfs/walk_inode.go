@@ -101,6 +101,7 @@ func (h *harvest) checkInode(i int32, f *body, b nodeBlock) {
 		h.at(i, x, "inode-casefold", nil, nil, "")
 	}
 	if b.flags()&flagCompressed != 0 && !w.g.Has(featCompression) {
+		f.lost = w.g.lostCluster(b)
 		h.at(i, x, "inode-compression", nil, nil, "")
 	}
 	if n := b.nameLen(); n > maxNameLen {
@@ -122,6 +123,9 @@ func (h *harvest) checkInode(i int32, f *body, b nodeBlock) {
 func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 	w, x := h.w, &h.inodes[i]
 	if b.hasExtra() && (!w.g.Has(featExtraAttr) || !b.extraOK()) {
+		if b.extraOK() {
+			h.extra++
+		}
 		h.at(i, x, "inode-extra", b.extraLen(), nil, "the feature extra_attr is %v", w.g.Has(featExtraAttr))
 		return
 	}
@@ -134,6 +138,7 @@ func (h *harvest) checkExtra(i int32, f *body, b nodeBlock) {
 			f.cluster = unknownCluster
 		}
 	}
+	h.signs.takeWords(w.g, b)
 	if w.g.Has(featFlexXattr) && b.hasExtraField(inodeXattrWords+2) && w.g.xattrWords(b) != int(b.xattrWords()) {
 		h.at(i, x, "inode-inline-xattr", int(b.xattrWords()), nil, "words; it can be %d to %d", minXattrWords, maxXattrWords(b))
 	}

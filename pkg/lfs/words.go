@@ -64,6 +64,9 @@ func (h *harvest) takePointer(s origin, slot uint16, page uint64, addr uint32, h
 		}
 	case addr == compressAddr:
 		if f.cluster == 0 || f.cluster != unknownCluster && page%(1<<f.cluster) != 0 {
+			if f.lost > 0 && page%(1<<f.lost) == 0 {
+				h.packed++
+			}
 			h.note(note{slug: "addr-compress", inode: s.inode, from: h.w.index.nodes[s.node].nid, word: s.base + 4*int32(slot), detail: textf("block %d of the file", page)})
 			return header
 		}
