@@ -38,7 +38,7 @@ func causes() []vol.Words {
 		{"F2FS-0401 F2FS-0403 F2FS-0405 F2FS-0406", kernelBug},
 		{"F2FS-0500 F2FS-0503 F2FS-0515 F2FS-0528 F2FS-0529 F2FS-0530", medium},
 		{"F2FS-0501 F2FS-0502 F2FS-0505 F2FS-0506 F2FS-0510 F2FS-0519 F2FS-0525", kernelBug},
-		{"F2FS-0504", "Space was reserved beyond the end of the file and the mark for that was lost; or the size was."},
+		{"F2FS-0504", "The file was pinned, space was reserved for it up to the end of a section, and then it was pinned no longer; or its size was damaged."},
 		{"F2FS-0507 F2FS-0508 F2FS-0509", older},
 		{"F2FS-0511", "A bit of the inode went over, or a program that does not know of the checksum changed it."},
 		{"F2FS-0512 F2FS-0513", "The feature was turned off after the file was made, or the flag went over."},

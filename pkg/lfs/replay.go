@@ -443,12 +443,23 @@ func (r *replay) set(h *handle, p *pointers, word int, page uint64, to uint32) e
 	if to == nullAddr {
 		return nil
 	}
+	h.reach(page)
 	w.validBlocks++
 	h.addBlocks(1)
 	if !w.g.ValidMain(to) {
 		return nil
 	}
 	return r.take(h, p, word, page, to)
+}
+
+// reach has a file reach as far as a block that a log gives it, [Linux] behaviour
+// do_recover_data(): also where that is a reservation beyond the size that its synced
+// inode has, unless that says that it is meant to be so.
+func (h *handle) reach(page uint64) {
+	bs := uint64(h.w.g.BlockSize)
+	if !h.has(adviseKeepSize) && h.b.size() <= page*bs {
+		h.b.put64(inodeSize, (page+1)*bs)
+	}
 }
 
 // take has SIT and SSA know whose a block is. One that the log gave to another

@@ -318,3 +318,25 @@ func TestOrphanQuotas(t *testing.T) {
 		t.Errorf("then there is %q", found(res))
 	}
 }
+
+// TestReplayReaches: a file reaches to the last block that the log changed, also where
+// its synced inode has a smaller size, unless that says that blocks are kept beyond it.
+func TestReplayReaches(t *testing.T) {
+	for advise, want := range map[byte]int{0: 4 * 4096, adviseKeepSize: 100} {
+		l := newLab(t, "")
+		free := l.next[warmData] + 100
+		l.write(free, noise(int(l.g.BlockSize)))
+		inode := l.newcomer(l.root, "new", l.nid, 1, free)
+		fill := inode.fill
+		inode.fill = func(n nodeBlock) {
+			fill(n)
+			n.put64(inodeSize, 100)
+			n[inodeAdvise] = advise
+			n.putWord(l.g.extraWords(n)+3, newAddr)
+		}
+		l.syncNodes(inode)
+		if got := treeContents(t, replayedLab(t, l), "new"); len(got) != want {
+			t.Errorf("with advise %#x it has %d bytes, should have %d", advise, len(got), want)
+		}
+	}
+}

@@ -64,6 +64,7 @@ const (
 type tally struct {
 	counted uint64 // nodes and blocks
 	pages   uint64 // behind the last block
+	held    uint64 // behind the last one that is no mere reservation
 	saved   uint64 // blocks that compression saved
 	extSeen uint32 // blocks of the extent that fit the map
 }
@@ -71,6 +72,7 @@ type tally struct {
 func (t *tally) add(u *tally) {
 	t.counted += u.counted
 	t.pages = max(t.pages, u.pages)
+	t.held = max(t.held, u.held)
 	t.saved += u.saved
 	t.extSeen += u.extSeen
 }

@@ -302,8 +302,11 @@ func (g *Geometry) maxFilePages() uint64 {
 	return uint64(g.per().inodeSlots()) + 2*per + 2*per*per + per*per*per
 }
 
-// judgeSize: blocks beyond the end are what preallocation leaves, and then the
-// inode says so, or the file is pinned.
+// judgeSize: blocks beyond the end are what preallocation leaves. Mostly the inode
+// says so, or the file is pinned, but that is not sure, [Linux] behaviour: a write
+// that was to be atomic and is given up leaves reservations, f2fs_preallocate_blocks(),
+// which read as zeros and hide nothing; a file that is pinned no longer keeps what was
+// allocated up to the end of its section, expand_inode_data().
 func (h *harvest) judgeSize(i int32, x *inode, f *body) {
 	g := h.w.g
 	bs := uint64(g.BlockSize)
@@ -318,8 +321,8 @@ func (h *harvest) judgeSize(i int32, x *inode, f *body) {
 	switch {
 	case x.isDir():
 		h.at(i, x, "inode-dir-size", f.size, f.pages*bs, "")
-	case x.advise&adviseKeepSize == 0 && f.inline&(inlinePinned|inlineData) == 0 && f.cluster == 0 && x.fileType() == modeFile:
-		h.at(i, x, "inode-size-short", f.size, f.pages*bs, "")
+	case f.held > pages && x.advise&adviseKeepSize == 0 && f.inline&(inlinePinned|inlineData) == 0 && f.cluster == 0 && x.fileType() == modeFile:
+		h.at(i, x, "inode-size-short", f.size, f.held*bs, "")
 	}
 }
 

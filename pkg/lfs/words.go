@@ -82,6 +82,9 @@ func (h *harvest) takePointer(s origin, slot uint16, page uint64, addr uint32, h
 	}
 	t.counted++
 	t.pages = max(t.pages, page+1)
+	if addr != newAddr {
+		t.held = max(t.held, page+1)
+	}
 	if at := page - uint64(f.extAt); at < uint64(f.extLen) && addr == f.extBlk+uint32(at) {
 		t.extSeen++
 	}
