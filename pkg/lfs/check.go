@@ -99,6 +99,9 @@ func (c *checker) checkSupers(_ context.Context, r *vol.Report) error {
 		c.superFault(r, "sb-copy", &first, c.superCopyFix(&second, true))
 	case second.g == nil:
 		c.superFault(r, "sb-copy", &second, c.superCopyFix(&first, false))
+	case first.odd() != nil && second.odd() == nil:
+		use, first.fault = &second, first.odd()
+		c.superFault(r, "sb-copy", &first, c.superCopyFix(&second, true))
 	case first.differ(&second):
 		r.Found(c.cat.Found("sb-differ", vol.At(second.off, superLen)), c.superCopyFix(&first, false))
 	}

@@ -64,6 +64,14 @@ func superDamages() []damage {
 			l.editSuper(0, func(b superblock) { clear(b) })
 			return at(superOffset, 4)
 		}},
+		{slug: "sb-copy", name: " odd", do: func(l *lab) vol.Location {
+			l.editSuper(0, func(b superblock) { b.put32(sbFeatures, b.features()|1<<20) })
+			return at(superOffset+sbFeatures, 4)
+		}},
+		{slug: "sb-copy", name: " zoned", do: func(l *lab) vol.Location {
+			l.editSuper(0, func(b superblock) { b.put32(sbFeatures, b.features()|featZoned) })
+			return at(superOffset+sbFeatures, 4)
+		}},
 		{slug: "sb-differ", do: func(l *lab) vol.Location {
 			l.editSuper(1, func(b superblock) { b[sbVersion] ^= 1 })
 			return at(l.g.BlockSize+superOffset, superLen)
