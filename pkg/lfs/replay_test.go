@@ -351,3 +351,27 @@ func TestOrphanQuotas(t *testing.T) {
 		t.Errorf("then there is %q", found(res))
 	}
 }
+
+// TestReplayOverItself: a directory that has an entry for itself, whose name a file of
+// the log takes, is not taken for one that was removed.
+func TestReplayOverItself(t *testing.T) {
+	for _, kind := range []func(m *builder) *built{
+		func(m *builder) *built { return m.dir(m.root, "loop") },
+		func(m *builder) *built { return m.inlineDir(m.root, "loop") },
+	} {
+		m := newBuilder(t, 64<<20, vol.FormatOptions{})
+		l := fill(m)
+		dir := kind(m)
+		dir.enter("self", dir.ino, typeDir)
+		l.finish()
+		free := l.next[warmData] + 100
+		l.write(free, noise(int(l.g.BlockSize)))
+		l.syncNodes(l.newcomer(dir, "self", l.nid, 1, free))
+		if err := repairAll(t, l.d); err != nil {
+			t.Error(err)
+		}
+		if got := treeContents(t, l.d, "loop/self"); !bytes.Equal(got, l.read(free)) {
+			t.Error("the file holds other bytes")
+		}
+	}
+}
