@@ -94,12 +94,12 @@ func (c *checker) takeNAT(n *node) bool {
 
 // checkJournals looks for entries of the journals that name nothing.
 func (c *checker) checkJournals(r *vol.Report) {
-	for nid := range c.s.natOverrides() {
+	for _, nid := range slices.Sorted(maps.Keys(c.s.natOverrides())) {
 		if nid == 0 || nid >= c.g.NIDs() {
 			r.Found(c.cat.Found("journal-entry", c.journalAt(natPart), vol.Detail("NAT: node %d", nid)), c.journalFix(natPart))
 		}
 	}
-	for segno := range c.s.sitOverrides() {
+	for _, segno := range slices.Sorted(maps.Keys(c.s.sitOverrides())) {
 		if segno >= c.g.MainSegments {
 			r.Found(c.cat.Found("journal-entry", c.journalAt(sitPart), vol.Detail("SIT: segment %d", segno)), c.journalFix(sitPart))
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,4 +203,68 @@ func TestCompression(t *testing.T) {
 		}
 		txn.Rollback()
 	}
+}
+
+// TestClustersByPages: the size of clusters decides which page each pointer is for. A
+// file of which nothing is compressed keeps its pages when that is not known: where it
+// has no clusters it loses the mark, and where nothing tells it is left.
+func TestClustersByPages(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		log   byte // of its clusters; 0: it is not compressed
+		pages []uint32
+		size  uint64
+		left  bool
+	}{
+		{"dense, no clusters", 0, upTo(2500), 0, false},
+		{"dense, and more is reserved", 0, upTo(2500), 4096, false},
+		{"dense, clusters of 4", 2, upTo(2500), 0, false},
+		{"dense, clusters of 16", 4, upTo(2500), 0, false},
+		{"dense, clusters of 64", 6, upTo(2500), 0, false},
+		{"holes, no clusters", 0, []uint32{0, 1000, 2400}, 0, false},
+		{"holes, clusters of 16", 4, []uint32{0, 1000, 2400}, 0, false},
+		{"holes, and it ends elsewhere", 4, []uint32{0, 1000, 2400}, 2500 * 4096, true},
+		{"pages in the inode alone", 2, []uint32{0, 5, 900}, 1000 * 4096, false},
+	} {
+		l := fill(newBuilder(t, 64<<20, vol.FormatOptions{Features: labFeatures}))
+		x := l.file(l.root, "pages", file{pages: c.pages, size: c.size, change: func(n nodeBlock) {
+			if n[inodeLogCluster] = c.log; c.log > 0 {
+				n.put32(inodeFlags, flagCompressed)
+			}
+			if c.size > 0 {
+				n[inodeAdvise] |= adviseKeepSize
+			}
+		}})
+		for page, blk := range x.pages {
+			l.edit(blk, func(b []byte) { copy(b, textf("page %d", page)) })
+		}
+		l.finish()
+		if res := l.check(); res.Left(vol.SevWarning) {
+			t.Fatalf("%s: found %q", c.name, found(res))
+		}
+		before := holdings(t, l.d)
+		x.editInode(func(n nodeBlock) {
+			n.put32(inodeFlags, flagCompressed)
+			n[inodeLogCluster] = 0
+		})
+		txn := dev.Begin(l.d)
+		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Lossless, nil)
+		if err != nil || res.Left(vol.SevWarning) != c.left || !slices.Contains(slugs(res), "inode-compress") {
+			t.Errorf("%s: found %q, %v", c.name, found(res), err)
+		}
+		if c.left {
+			x.editInode(func(n nodeBlock) { n[inodeLogCluster] = c.log })
+		}
+		if !maps.Equal(holdings(t, txn), before) {
+			t.Errorf("%s: the file holds something else", c.name)
+		}
+		txn.Rollback()
+	}
+}
+
+func upTo(n uint32) (pages []uint32) {
+	for i := range n {
+		pages = append(pages, i)
+	}
+	return pages
 }

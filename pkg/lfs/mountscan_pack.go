@@ -2,6 +2,8 @@ package lfs
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/fatkit/fatkit/pkg/vol"
 )
@@ -32,7 +34,7 @@ func (s *scanner) flags() {
 	for _, f := range s.s.longJournals {
 		s.refused(f.slug, "%s", f.detail)
 	}
-	for segno := range s.s.sitOverrides() { // [Linux] behaviour build_sit_entries()
+	for _, segno := range slices.Sorted(maps.Keys(s.s.sitOverrides())) { // [Linux] behaviour build_sit_entries()
 		if segno >= s.g.MainSegments {
 			s.refused("journal-entry", "the journal of SIT has an entry for segment %d, of %d", segno, s.g.MainSegments)
 			break

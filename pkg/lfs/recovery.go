@@ -166,10 +166,15 @@ func (c *checker) tryReplay(ctx context.Context) (why string, err error) {
 		err = t.Finish(ctx)
 	}
 	switch {
+	case refused(err):
+		// The volume may be damaged beside the log, where that leads to. [Linux] behaviour
+		// f2fs_fill_super(): a mount goes on without the log then. And what would mend
+		// that writes a checkpoint, which gives the log up, too.
+		why = strings.TrimPrefix(err.Error(), vol.ErrNotNow.Error()+": ")
+		why = strings.TrimPrefix(why, vol.ErrDamaged.Error()+": ")
+		return strings.TrimSuffix(why, "; run check -y"), nil
 	case errors.Is(err, vol.ErrNotNow):
 		return "", nil
-	case errors.Is(notNow(err), vol.ErrNotNow):
-		return strings.TrimPrefix(err.Error(), vol.ErrDamaged.Error()+": "), nil
 	}
 	return "", err
 }

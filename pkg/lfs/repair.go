@@ -3,6 +3,7 @@ package lfs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -186,12 +187,18 @@ func (c *checker) handle(ctx context.Context, nid uint32) (*handle, error) {
 	return h, nil
 }
 
-// notNow is for what the writer refuses before it changed anything.
+// notNow is for what the writer refuses before it changed anything: it is the cause,
+// and vol.ErrNotNow.
 func notNow(err error) error {
-	if errors.Is(err, vol.ErrRequest) || errors.Is(err, vol.ErrDamaged) || errors.Is(err, vol.ErrDirty) {
-		return vol.ErrNotNow
+	if refused(err) {
+		return fmt.Errorf("%w: %w", vol.ErrNotNow, err)
 	}
 	return err
+}
+
+// refused tells whether an error is of what a volume is like, or of what was asked for.
+func refused(err error) bool {
+	return errors.Is(err, vol.ErrRequest) || errors.Is(err, vol.ErrDamaged) || errors.Is(err, vol.ErrDirty)
 }
 
 // placeable tells whether blocks may be given out: none that is in use is free

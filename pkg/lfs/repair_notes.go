@@ -1,8 +1,6 @@
 package lfs
 
 import (
-	"cmp"
-
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -109,8 +107,12 @@ func (c *checker) inodeNoteFix(n *note) vol.Fix {
 	case "inode-inline-xattr":
 		return shape(func(b nodeBlock) { b.put16(inodeXattrWords, uint16(c.g.xattrWords(b))) })
 	case "inode-inline":
-		return c.fix(gradeShape, c.always(func() (err error) {
-			return cmp.Or(c.editInode(n.inode, func(b nodeBlock) { err = c.mendInline(b) }), err)
+		return c.fix(gradeShape, c.always(func() error {
+			var bad error
+			if err := c.editInode(n.inode, func(b nodeBlock) { bad = c.mendInline(b) }); err != nil {
+				return err
+			}
+			return bad
 		}))
 	case "inline-exist":
 		return shape(func(b nodeBlock) { b[inodeInline] |= inlineExist })
@@ -172,7 +174,7 @@ func (c *checker) mendInline(b nodeBlock) error {
 }
 
 // ownsFirst reports whether the first word of an inode leads to a block of its own:
-// the other words can be addresses, too, and the summary names the inode.
+// the other words can be addresses, too, and the summary names the inode and the word.
 func (c *checker) ownsFirst(b nodeBlock, a uint32) (bool, error) {
 	if !c.g.ValidMain(a) {
 		return false, nil
@@ -182,11 +184,15 @@ func (c *checker) ownsFirst(b nodeBlock, a uint32) (bool, error) {
 			return false, nil
 		}
 	}
+	if c.sit.kind[c.g.SegmentOf(a)] >= hotNode {
+		return false, nil // the summary of a node has its number, too
+	}
 	sum, err := c.summaryOf(c.g.SegmentOf(a))
 	if err != nil {
 		return false, err
 	}
-	return sum.entry(int(c.g.IndexOf(a))).nid() == b.nid(), nil
+	e := sum.entry(int(c.g.IndexOf(a)))
+	return e.nid() == b.nid() && e.offset() == 0, nil
 }
 
 // modeOfKind is kindOf, the other way round.

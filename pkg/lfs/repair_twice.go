@@ -20,13 +20,8 @@ func (c *checker) findClaimants(blks map[uint32]bool) (map[uint32][]claimant, er
 	out := map[uint32][]claimant{}
 	for i := range c.walk.index.nodes {
 		x := &c.walk.index.nodes[i]
-		if x.role == roleNone || !c.g.ValidMain(x.addr) {
-			continue
-		}
-		if blks[x.addr] {
-			out[x.addr] = append(out[x.addr], claimant{nid: x.nid, addr: x.addr, off: -1})
-		}
-		if x.role != roleInode && x.role != roleDirect {
+		leads := x.role == roleInode || x.role == roleDirect
+		if x.role == roleNone || !c.g.ValidMain(x.addr) || !leads && !blks[x.addr] {
 			continue
 		}
 		if err := c.walk.ctx.Err(); err != nil {
@@ -35,6 +30,15 @@ func (c *checker) findClaimants(blks map[uint32]bool) (map[uint32][]claimant, er
 		b, err := readBlock(c.d, c.g, x.addr)
 		if err != nil {
 			return nil, err
+		}
+		if n := nodeBlock(b); n.nid() != x.nid || n.ino() != x.ino {
+			continue // NAT is wrong, or the node is: it claimed nothing
+		}
+		if blks[x.addr] {
+			out[x.addr] = append(out[x.addr], claimant{nid: x.nid, addr: x.addr, off: -1})
+		}
+		if !leads {
+			continue
 		}
 		from, to := c.g.pointersOf(nodeBlock(b), x.role)
 		for off := from; off < to; off += 4 {
@@ -289,19 +293,36 @@ func winner(list []claimant, e summary) (keep int) {
 }
 
 // likelier is which of those who claim a block has it where the summary names none:
-// one whose pointer beside this leads to the block beside it, as a log writes them; -1
-// for none.
+// the only one whose pointer beside this leads to the block beside it, as a log writes
+// them; -1 where there is none, or where two share more than one block.
 func (c *checker) likelier(list []claimant, blk uint32) (keep int, err error) {
+	keep = -1
 	for i, x := range list {
-		b, err := readBlock(c.d, c.g, x.addr)
-		if err != nil {
-			return 0, err
-		}
-		n := nodeBlock(b)
-		before, after := x.off-4, x.off+4
-		if before >= 0 && n.u32(before) == blk-1 || after+4 <= len(b)-footerLen && n.u32(after) == blk+1 {
-			return i, nil
+		beside, err := c.isBeside(&x, blk)
+		switch {
+		case err != nil:
+			return -1, err
+		case beside && keep >= 0:
+			return -1, nil
+		case beside:
+			keep = i
 		}
 	}
-	return -1, nil
+	return keep, nil
+}
+
+// isBeside tells whether the pointer before that of x, or the one after it, leads to the
+// block before blk, or after it.
+func (c *checker) isBeside(x *claimant, blk uint32) (bool, error) {
+	b, err := readBlock(c.d, c.g, x.addr)
+	if err != nil || x.off < 0 {
+		return false, err
+	}
+	n, role := nodeBlock(b), roleDirect
+	if n.isInode() {
+		role = roleInode
+	}
+	from, to := c.g.pointersOf(n, role)
+	before, after := x.off-4, x.off+4
+	return before >= from && n.u32(before) == blk-1 || after < to && n.u32(after) == blk+1, nil
 }

@@ -79,6 +79,55 @@ func TestCopyBlock(t *testing.T) {
 	}
 }
 
+// twoFiles is a lab with files of four blocks each, which say whose they are.
+func twoFiles(t *testing.T) (l *lab, first, second *built) {
+	l = fill(newBuilder(t, 64<<20, vol.FormatOptions{}))
+	four := []uint32{0, 1, 2, 3}
+	first, second = l.file(l.root, "first", file{pages: four}), l.file(l.root, "second", file{pages: four})
+	for _, x := range []*built{first, second} {
+		for page, blk := range x.pages {
+			l.edit(blk, func(b []byte) { copy(b, textf("block %d of %s", page, x.name)) })
+		}
+	}
+	l.finish()
+	return l, first, second
+}
+
+// TestCopyRun: blocks beside one another that belong to two are no sign of whose they
+// are, and both have a copy; of one alone it is whose blocks beside it are.
+func TestCopyRun(t *testing.T) {
+	for n, how := range map[int]string{1: fixClear, 2: fixCopy, 4: fixCopy} {
+		l, first, second := twoFiles(t)
+		want := contentsOf(t, l.d, "first")
+		second.editInode(func(b nodeBlock) {
+			for page := range n {
+				b.putWord(page, first.pages[uint32(page)])
+			}
+		})
+		l.forget(warmData)
+		d, by := l.repairedTwice(voltest.Always)
+		shared := n * int(l.g.BlockSize)
+		lost := how == fixClear
+		if by != how || !bytes.Equal(contentsOf(t, d, "first"), want) || bytes.Equal(contentsOf(t, d, "second")[:shared], want[:shared]) == lost {
+			t.Errorf("%d blocks: repaired by %s, should be %s; the files hold %.20q and %.20q", n, by, how, contentsOf(t, d, "first"), contentsOf(t, d, "second"))
+		}
+	}
+}
+
+// TestNoNodeKeepsBlock: a block that NAT takes for a node, and is none, is left to one of
+// the files that lead to it.
+func TestNoNodeKeepsBlock(t *testing.T) {
+	l, first, second := twoFiles(t)
+	want := contentsOf(t, l.d, "first")
+	second.editInode(func(b nodeBlock) { b.putWord(0, first.pages[0]) })
+	x := l.at["direct"]
+	l.editNAT(x.nodes[1].nid, func(e natEntry) { e.put(0, x.ino, first.pages[0]) })
+	d, _ := l.repairedTwice(voltest.Always)
+	if !bytes.Equal(contentsOf(t, d, "first"), want) {
+		t.Errorf("it holds %.20q", contentsOf(t, d, "first"))
+	}
+}
+
 // TestDirectoryKeepsBlock: what a directory and a file both lead to belongs to the one
 // that it is a block of, and is not copied.
 func TestDirectoryKeepsBlock(t *testing.T) {

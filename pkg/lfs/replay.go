@@ -320,6 +320,9 @@ func (r *replay) unlink(dir *handle, name *dirName, ino uint32) error {
 // then may have been removed, too, or moved: of one that was not empty that is not
 // known, and so it is left without a name, for the check to find.
 func (r *replay) unlinkDir(dir, x *handle) error {
+	if x == dir { // a damaged entry, and no directory that was removed
+		return nil
+	}
 	dir.b.put32(inodeLinks, dir.b.links()-1)
 	full := errors.New("it has entries")
 	t := &tree{l: &loaded{d: r.w.d, g: r.c.g}, w: r.w}

@@ -206,6 +206,39 @@ func TestReplayDamaged(t *testing.T) {
 	}
 }
 
+// TestReplayIntoDamage: a log that is for a damaged file or directory can be given up,
+// and the rest is mended then.
+func TestReplayIntoDamage(t *testing.T) {
+	for name, do := range map[string]func(l *lab){
+		"footer": func(l *lab) { l.edit(l.at["plain"].addr, func(b []byte) { b[len(b)-footerNid] ^= 1 }) },
+		"NAT": func(l *lab) {
+			l.editNAT(l.at["plain"].ino, func(e natEntry) { e.put(0, e.ino(), l.at["inline"].addr) })
+		},
+		"parent": func(l *lab) { l.edit(l.root.addr, func(b []byte) { b[len(b)-footerNid] ^= 1 }) },
+	} {
+		l := newLab(t, "")
+		before, plain, free := holdings(t, l.d), l.at["plain"], l.next[warmData]+100
+		node := syncedNode{nid: plain.ino, ino: plain.ino, fill: func(n nodeBlock) {
+			copy(n, plain.node)
+			n.putWord(0, free)
+		}}
+		if name == "parent" {
+			node = l.newcomer(l.root, "new", l.nid, 1, free)
+		}
+		l.syncNodes(node)
+		do(l)
+		if got := slugs(l.check()); !slices.Contains(got, "replay-address") {
+			t.Errorf("%s: found %q", name, got)
+		}
+		if err := repairAll(t, l.d); err != nil || !maps.Equal(holdings(t, l.d), before) {
+			t.Errorf("%s: then there is %v", name, err)
+		}
+		if res := l.check(); len(res.Outcomes) > 0 {
+			t.Errorf("%s: then there is %q", name, found(res))
+		}
+	}
+}
+
 // TestReplayOverDirectory: a file that was made where a directory had been takes its
 // name. One that was empty at the checkpoint goes; of another nothing is lost.
 func TestReplayOverDirectory(t *testing.T) {
@@ -337,6 +370,30 @@ func TestReplayReaches(t *testing.T) {
 		l.syncNodes(inode)
 		if got := treeContents(t, replayedLab(t, l), "new"); len(got) != want {
 			t.Errorf("with advise %#x it has %d bytes, should have %d", advise, len(got), want)
+		}
+	}
+}
+
+// TestReplayOverItself: a directory that has an entry for itself, whose name a file of
+// the log takes, is not taken for one that was removed.
+func TestReplayOverItself(t *testing.T) {
+	for _, kind := range []func(m *builder) *built{
+		func(m *builder) *built { return m.dir(m.root, "loop") },
+		func(m *builder) *built { return m.inlineDir(m.root, "loop") },
+	} {
+		m := newBuilder(t, 64<<20, vol.FormatOptions{})
+		l := fill(m)
+		dir := kind(m)
+		dir.enter("self", dir.ino, typeDir)
+		l.finish()
+		free := l.next[warmData] + 100
+		l.write(free, noise(int(l.g.BlockSize)))
+		l.syncNodes(l.newcomer(dir, "self", l.nid, 1, free))
+		if err := repairAll(t, l.d); err != nil {
+			t.Error(err)
+		}
+		if got := treeContents(t, l.d, "loop/self"); !bytes.Equal(got, l.read(free)) {
+			t.Error("the file holds other bytes")
 		}
 	}
 }
