@@ -10,7 +10,7 @@ type signs struct {
 	// flexible are inodes that say how many of their words attributes may take, fixed
 	// those that have such words and do not say it.
 	flexible, fixed uint64
-	packed   uint64 // clusters of files that are marked as compressed, in a way that can be
+	packed          uint64 // clusters of files that are marked as compressed, in a way that can be
 }
 
 func (s *signs) add(t *signs) {
