@@ -30,6 +30,7 @@ func inodeDamages() []damage {
 		edit("inode-dir-size", "many", "", func(n nodeBlock) { n.put64(inodeSize, 4096) }),
 		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent, 1) }),
 		edit("inode-extent", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+4, n.u32(inodeExtent+4)-1) }),
+		edit("inode-extent", "dir", "", func(n nodeBlock) { n.put32(inodeExtent+8, 128) }),
 		edit("inode-extent-range", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+8, 4) }),
 		edit("inode-extent-range", "extent", "", func(n nodeBlock) { n.put32(inodeExtent+4, n.u32(inodeExtent+4)+1) }),
 		edit("inode-extent-range", "plain", "", func(n nodeBlock) { n.put32(inodeExtent+8, 0xFFFFFFFF) }),

@@ -275,7 +275,7 @@ func (h *harvest) judgeBody(i int32, x *inode, f *body) {
 	h.judgeSize(i, x, f)
 	if h.w.refusesExtent(x, f) {
 		h.at(i, x, "inode-extent-range", nil, nil, "%d blocks from block %d on", f.extLen, f.extBlk)
-	} else if f.extLen > 0 && f.extSeen != f.extLen && f.inline&(inlineData|inlineDentry) == 0 {
+	} else if f.extLen > 0 && f.extSeen != f.extLen {
 		h.at(i, x, "inode-extent", f.extLen, f.extSeen, "blocks of it are so mapped")
 	}
 }
