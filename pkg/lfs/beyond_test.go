@@ -10,8 +10,8 @@ import (
 )
 
 // TestBlocksBeyondSize: reservations beyond the end of a file are nobody's business,
-// and blocks there are only remarked: check -y does not make old contents of the
-// medium those of a file.
+// and blocks there stay beyond it: check -y does not make old contents of the medium
+// those of a file. Who asks for it has the file reach to their end.
 func TestBlocksBeyondSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		file file
@@ -35,6 +35,16 @@ func TestBlocksBeyondSize(t *testing.T) {
 			if want := uint64(3 * m.g.BlockSize); o.Want != want {
 				t.Errorf("%s: it should have %v bytes, says the check, and not %d", name, o.Want, want)
 			}
+		}
+		txn.Rollback()
+		set := func(f *vol.Finding) int {
+			return slices.IndexFunc(f.Offered(), func(r vol.Repair) bool { return r.Name == fixSet })
+		}
+		if res, err = vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, set, nil); err != nil || res.Left(vol.SevWarning) {
+			t.Errorf("%s, set: found %q, %v", name, found(res), err)
+		}
+		if got := treeContents(t, txn, name); len(c.want) > 0 && int64(len(got)) != 3*m.g.BlockSize {
+			t.Errorf("%s, set: the file has %d bytes then", name, len(got))
 		}
 		txn.Rollback()
 	}

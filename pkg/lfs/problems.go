@@ -13,6 +13,7 @@ const (
 	fixRescue  = "rescue"  // put the file into lost+found
 	fixFree    = "free"    // give the blocks back
 	fixCopy    = "copy"    // give one owner a block of its own
+	fixKeep    = "keep"    // have the inode say that it is meant to be so
 	fixReplay  = "replay"  // carry the log out
 	fixDiscard = "discard" // give the log up
 )
@@ -160,7 +161,7 @@ func inodeProblems() []vol.Problem {
 		row("F2FS-0501", "inode-links", vol.SevError, "link count is wrong", "It is the number of names; of a directory 2 and its subdirectories.", set("write the right count")),
 		row("F2FS-0502", "inode-blocks", vol.SevError, "block count is wrong", "It counts all nodes and blocks of the file.", set("write the right count")),
 		row("F2FS-0503", "inode-size", vol.SevError, "size is more than a file can have", "Readers would go on for ever.", repair(fixSet, "set it to the end of the last block", vol.LossMetadata)),
-		row("F2FS-0504", "inode-size-short", vol.SevInfo, "file has blocks beyond its size", "The inode does not say that they were preallocated. Linux leaves it so where a file was pinned, preallocated and is pinned no longer; what is in the blocks is old then. If the size was damaged, the end of the file is hidden. With a larger size the file ends with whatever they hold.", repair(fixSet, "set the size to the end of the last block", vol.LossMetadata)),
+		row("F2FS-0504", "inode-size-short", vol.SevWarning, "file has blocks beyond its size", "The inode does not say that they were preallocated. Linux leaves it so where a file was pinned, preallocated and is pinned no longer; what is in the blocks is old then. If the size was damaged, the end of the file is hidden. With a larger size the file ends with whatever they hold.", repair(fixKeep, "leave its size, and mark that blocks are kept beyond it", vol.LossNone), repair(fixSet, "set the size to the end of the last block", vol.LossMetadata)),
 		row("F2FS-0505", "inode-dir-size", vol.SevError, "directory's size does not cover its blocks", "Names beyond it are not listed.", set("set it to the end of the last block")),
 		row("F2FS-0506", "inode-extent", vol.SevWarning, "remembered extent does not fit the block map", "Readers that use it read other blocks.", repair(fixClear, "forget it", vol.LossNone)),
 		row("F2FS-0507", "inode-extra", vol.SevError, "extra attributes are not valid", "The feature is off, or their length cannot be.", set("set the right length")),

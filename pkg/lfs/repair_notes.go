@@ -1,6 +1,8 @@
 package lfs
 
 import (
+	"context"
+
 	"github.com/fatkit/fatkit/pkg/vol"
 )
 
@@ -87,7 +89,17 @@ func (c *checker) inodeNoteFix(n *note) vol.Fix {
 		return count(func(b nodeBlock) { b.put64(inodeBlocks, want64) })
 	case "inode-saved":
 		return count(func(b nodeBlock) { b.put64(inodeComprBlocks, want64) })
-	case "inode-size", "inode-size-short", "inode-dir-size":
+	case "inode-size-short":
+		return c.fix(gradeCount, func(_ context.Context, r vol.Repair) error {
+			return c.editInode(n.inode, func(b nodeBlock) {
+				if r.Name == fixKeep {
+					b[inodeAdvise] |= adviseKeepSize
+				} else {
+					b.put64(inodeSize, want64)
+				}
+			})
+		})
+	case "inode-size", "inode-dir-size":
 		return count(func(b nodeBlock) { b.put64(inodeSize, want64) })
 	case "inode-extent", "inode-extent-range":
 		return count(func(b nodeBlock) { clear(b[inodeExtent:inodeAddrs]) })
