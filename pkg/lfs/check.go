@@ -186,18 +186,14 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 	}
 	c.unread = cmp.Or(packs[0].err, packs[1].err)
 	use := choosePack(packs)
-	for i, p := range packs {
-		if p.fault == nil {
-			continue
-		}
-		f := c.cat.Found(p.fault.slug, vol.At(c.g.BlockOff(p.start)+p.fault.off, p.fault.len), vol.Detail("pack %d: %s", i+1, p.fault.detail), vol.GotWant(p.fault.got, p.fault.want))
-		fix := c.packFix()
-		if use == nil {
-			fix = nil
-		}
-		c.badPack = true
-		r.Found(f, fix)
+	newer, again, err := c.g.newerAgain(c.d, packs)
+	if err != nil {
+		return err
 	}
+	if newer != nil {
+		use = newer
+	}
+	c.reportPacks(r, packs, use, again)
 	if use == nil {
 		fix, err := c.tailFix(packs)
 		if err != nil {
@@ -224,6 +220,31 @@ func (c *checker) checkPacks(ctx context.Context, r *vol.Report) error {
 		return err
 	}
 	return c.readOrphans(r)
+}
+
+// reportPacks reports the packs that are damaged. use is the one that counts, nil for
+// none; again is what makes it whole, where that is the damaged one.
+func (c *checker) reportPacks(r *vol.Report, packs [packCount]*pack, use *pack, again *ends) {
+	for i, p := range packs {
+		if p.fault == nil {
+			continue
+		}
+		f := c.cat.Found(p.fault.slug, vol.At(c.g.BlockOff(p.start)+p.fault.off, p.fault.len), vol.Detail("pack %d: %s", i+1, p.fault.detail), vol.GotWant(p.fault.got, p.fault.want))
+		c.badPack = again == nil
+		switch {
+		case use == nil:
+			r.Found(f, nil)
+		case again != nil:
+			f.Detail += "; it is the newer one, and its other end is right"
+			f.Offer = []string{fixRestore}
+			r.Found(f, c.endsFix(again))
+		default:
+			if len(f.Repairs) > 1 {
+				f.Offer = []string{fixRebuild}
+			}
+			r.Found(f, c.packFix())
+		}
+	}
 }
 
 // cpAt is a field of the checkpoint that counts.

@@ -3,6 +3,7 @@ package lfs
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,6 +123,11 @@ func (m *builder) compressed(dir *built, name string) *built {
 		n.put64(inodeComprBlocks, 2)
 	}})
 	x.point(0, compressAddr)
+	m.edit(x.pages[1], func(b []byte) {
+		z := packedLZO(comprLZO, "0123456789abcdef", 4*len(b))
+		binary.LittleEndian.PutUint32(b, uint32(len(z)))
+		copy(b[clusterHeadLen:], z)
+	})
 	return x
 }
 

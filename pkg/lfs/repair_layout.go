@@ -23,27 +23,18 @@ func (c *checker) tailFix(packs [packCount]*pack) (vol.Fix, error) {
 		if p.err != nil || p.fault.slug != "cp-checksum" {
 			continue
 		}
-		for n := uint32(2); n <= segmentBlocks; n++ {
-			b, err := readBlock(c.d, c.g, p.start+n-1)
-			if err != nil {
-				return nil, err
-			}
-			t := checkpoint(b)
-			if t.blocks() != n || !t.sumOK() || t.version() == 0 {
-				continue
-			}
-			if best == nil || int64(t.version()-tail.version()) > 0 {
-				best, tail = p, t
-			}
+		t, err := c.g.lastOfPack(c.d, p)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil && (best == nil || int64(t.version()-tail.version()) > 0) {
+			best, tail = p, t
 		}
 	}
 	if best == nil {
 		return nil, nil
 	}
-	return c.fix(gradeShape, func(context.Context, vol.Repair) error {
-		_, err := c.d.WriteAt(tail, c.g.BlockOff(best.start))
-		return err
-	}), nil
+	return c.endsFix(&ends{tail, best.start}), nil
 }
 
 // layoutFix sets what a pack says of its parts to what it must be: the lengths
