@@ -18,7 +18,7 @@ func (c *checker) compressFix(i int32) vol.Fix {
 	if err != nil {
 		return nil
 	}
-	n, ok := nodeBlock(b), true
+	n, ok := nodeBlock(b), false
 	log, algo := n.logCluster(), n[inodeComprAlgo]
 	f := &pointerNodes{}
 	if n.fileType() == modeFile {

@@ -71,15 +71,15 @@ func (c *superCopy) differ(o *superCopy) bool { return !bytes.Equal(c.raw, o.raw
 
 // odd is what makes a copy that passes the tests less likely than one that differs and
 // does not have it: features that nobody has made yet, or that other fields contradict.
-func (s *superCopy) odd() *fault {
+func (c *superCopy) odd() *fault {
 	const alone = featZoned | featDeviceAlias // on a volume of one device
-	switch x := s.g.Features; {
+	switch x := c.g.Features; {
 	case x&^featKnown != 0:
 		return &fault{slug: "sb-features", off: sbFeatures, len: 4, got: hex(x &^ featKnown), detail: "features that are not known"}
-	case s.g.Devices == 0 && x&alone != 0:
+	case c.g.Devices == 0 && x&alone != 0:
 		return &fault{slug: "multi-device", off: sbFeatures, len: 4, got: hex(x & alone), detail: "zones or aliases, and no devices"}
-	case s.raw.unknownEncoding():
-		return &fault{slug: "sb-encoding", off: sbEncoding, len: 2, got: s.raw.u16(sbEncoding), want: encodingUTF8, detail: "an encoding of names that is not known"}
+	case c.raw.unknownEncoding():
+		return &fault{slug: "sb-encoding", off: sbEncoding, len: 2, got: c.raw.u16(sbEncoding), want: encodingUTF8, detail: "an encoding of names that is not known"}
 	}
 	return nil
 }
