@@ -25,6 +25,7 @@ func causes() []vol.Words {
 		{"F2FS-0200", "Both packs were overwritten, or the medium lost what was written to one while the other was being written."},
 		{"F2FS-0201 F2FS-0202 F2FS-0203", "The power went while the pack was being written: that is what the other is for. Where that is not so, a block of it was lost or overwritten."},
 		{"F2FS-0204 F2FS-0218 F2FS-0219", tools},
+		{"F2FS-0230", "resize.f2fs leaves the pack that it does not write empty; or a block was lost or erased."},
 		{"F2FS-0207", "The power went with quotas on, or a mount without them changed what they count."},
 		{"F2FS-0208", "The volume was mounted with checkpoint=disable, as Android does during an update, and not settled afterwards."},
 		{"F2FS-0209", "The power went during a resize."},

@@ -230,6 +230,9 @@ func (c *checker) reportPacks(r *vol.Report, packs [packCount]*pack, use *pack, 
 			continue
 		}
 		f := c.cat.Found(p.fault.slug, vol.At(c.g.BlockOff(p.start)+p.fault.off, p.fault.len), vol.Detail("pack %d: %s", i+1, p.fault.detail), vol.GotWant(p.fault.got, p.fault.want))
+		if use != nil && again == nil && p.blank() {
+			f = c.cat.Found("cp-blank", vol.At(c.g.BlockOff(p.start), c.g.BlockSize), vol.Detail("pack %d", i+1))
+		}
 		c.badPack = again == nil
 		switch {
 		case use == nil:

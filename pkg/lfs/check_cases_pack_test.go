@@ -43,6 +43,10 @@ func packDamages() []damage {
 			l.edit(l.g.PackBlock(1), func(b []byte) { checkpoint(b).put32(cpChecksumOffset, 4094) })
 			return at(l.g.BlockOff(l.g.PackBlock(1))+cpChecksumOffset, 4)
 		}},
+		{slug: "cp-blank", do: func(l *lab) vol.Location {
+			l.edit(l.g.PackBlock(1), func(b []byte) { clear(b) })
+			return at(l.g.BlockOff(l.g.PackBlock(1)), l.g.BlockSize)
+		}},
 		{slug: "cp-blocks", do: func(l *lab) vol.Location {
 			l.edit(l.g.PackBlock(1), func(b []byte) {
 				checkpoint(b).put32(cpBlocks, 600)

@@ -31,6 +31,7 @@ func elsewhere() []vol.Words {
 		{"F2FS-0200", stuck},
 		{"F2FS-0201 F2FS-0202 F2FS-0203", pack},
 		{"F2FS-0204 F2FS-0219", stuck},
+		{"F2FS-0230", "fsck.f2fs ends with 0. Linux mounts the volume, and says \"invalid crc_offset: 0\"."},
 		{"F2FS-0205 F2FS-0206 F2FS-0207 F2FS-0208", flagged},
 		{"F2FS-0209 F2FS-0210", silent},
 		{"F2FS-0211", silent + " Linux looks for a log to replay when it mounts the volume."},

@@ -168,12 +168,16 @@ func (s *scanner) packs() (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	use := choosePack(packs)
 	for i, p := range packs {
-		if f := p.fault; f != nil {
+		switch f := p.fault; {
+		case f == nil:
+		case use != nil && p.blank():
+			s.say("cp-blank", "checkpoint pack %d", i+1)
+		default:
 			s.say(f.slug, "checkpoint pack %d cannot be used: %s", i+1, f.detail)
 		}
 	}
-	use := choosePack(packs)
 	if use == nil {
 		s.refused("cp-none", "neither checkpoint pack can be used")
 		return false, nil

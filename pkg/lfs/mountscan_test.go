@@ -68,6 +68,7 @@ func scanCases() []scanCase {
 		{"short", func(l *lab) { l.cut(l.d.Size() - l.g.SegmentBytes()) }, "rw", false, "volume-beyond-device"},
 		{"very short", func(l *lab) { l.cut(l.g.BlockOff(l.g.SSA)) }, "no", false, "volume-beyond-device"},
 		{"root cut off", func(l *lab) { l.cut(l.g.BlockOff(l.g.Main)) }, "no", false, "root-lost volume-beyond-device"},
+		{"empty pack", func(l *lab) { l.edit(l.g.PackBlock(1), func(b []byte) { clear(b) }) }, "rw", false, "cp-blank"},
 		{"one pack", func(l *lab) { l.edit(l.g.PackBlock(1), func(b []byte) { b[0] ^= 1 }) }, "rw", false, "cp-checksum"},
 		{"no pack", func(l *lab) {
 			for i := range packCount {

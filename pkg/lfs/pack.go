@@ -64,6 +64,9 @@ func readPack(d dev.Device, g *Geometry, i int) *pack {
 	return p
 }
 
+// blank tells whether the first block of a pack has nothing in it.
+func (p *pack) blank() bool { return p.err == nil && len(p.cp) > 0 && dev.AllZero(p.cp) }
+
 // unread notes a block that cannot be read.
 func (p *pack) unread(slug string, off int64, err error) {
 	p.err = err

@@ -114,6 +114,7 @@ func packProblems() []vol.Problem {
 		row("F2FS-0227", "journal-entry", vol.SevError, "journal of the checkpoint holds an entry that is not valid", "It names a node or segment that does not exist.", repair(fixRemove, "remove the entry", vol.LossMetadata)),
 		row("F2FS-0228", "cp-counts", vol.SevError, "numbers of nodes or blocks contradict SIT", "The checkpoint must have as many nodes as SIT, and not fewer blocks in use. The kernel refuses the mount.", set),
 		row("F2FS-0229", "log-type", vol.SevError, "segment that a log writes to is of another type", "SIT has the type of each segment, and that of one in use as a log is the log's.", set),
+		row("F2FS-0230", "cp-blank", vol.SevWarning, "a checkpoint pack is empty", "There is nothing in its first block, and the other pack is used. Until the next checkpoint there is none to fall back on.", repair(fixRebuild, "write the pack anew from the other", vol.LossNone)),
 	}
 }
 
