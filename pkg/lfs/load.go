@@ -80,8 +80,8 @@ func (l *loaded) loadPack(ctx context.Context, o loadOptions) error {
 	if use == nil {
 		return damagedf("neither checkpoint pack can be used: %s; %s", packs[0].fault.detail, packs[1].fault.detail)
 	}
-	if newer, _, err := l.g.newerAgain(l.d, packs); err != nil || newer != nil {
-		return cmp.Or(err, damagedf("the newer checkpoint pack is damaged, and check -p can make it whole; a change would be written over it"))
+	if err := l.refuseEnds(packs, o); err != nil {
+		return err
 	}
 	s, f, err := readState(l.d, l.g, use)
 	if err != nil {

@@ -81,6 +81,22 @@ func (g *Geometry) newerAgain(d dev.Device, packs [packCount]*pack) (*pack, *end
 	return nil, nil, nil
 }
 
+// refuseEnds refuses to write over a pack that can be made whole. What its last block
+// makes count was finished; where that one was begun a mount, and who forces it, may go
+// on from the pack before.
+func (l *loaded) refuseEnds(packs [packCount]*pack, o loadOptions) error {
+	newer, e, err := l.g.newerAgain(l.d, packs)
+	switch {
+	case err != nil || newer == nil:
+		return err
+	case e.damaged == newer.start:
+		return damagedf("the first block of the newer checkpoint pack is damaged, and a change would be written over it; run check -p, which makes it whole")
+	case o.force:
+		return nil
+	}
+	return vol.Dirtyf("the last block of the newer checkpoint pack was not written whole; run check -p, which does that")
+}
+
 // endsFix writes the damaged end of a pack.
 func (c *checker) endsFix(e *ends) vol.Fix {
 	return c.fix(gradeShape, func(context.Context, vol.Repair) error {

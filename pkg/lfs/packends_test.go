@@ -3,6 +3,7 @@ package lfs
 import (
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -48,9 +49,12 @@ func TestPackEnds(t *testing.T) {
 		if got := slugs(l.check()); len(got) != 1 || got[0] != c.slug {
 			t.Errorf("%s: found %q", name, got)
 		}
-		_, err := open(t.Context(), l.d, vol.OpenOptions{Force: true})
-		if whole := !c.lost && name != "older head"; errors.Is(err, vol.ErrDamaged) != whole {
+		head, tail := strings.HasPrefix(name, "head"), strings.HasPrefix(name, "tail") && !c.lost
+		if _, err := open(t.Context(), l.d, vol.OpenOptions{}); errors.Is(err, vol.ErrDamaged) != head || errors.Is(err, vol.ErrDirty) != tail {
 			t.Errorf("%s: opened for a change: %v", name, err)
+		}
+		if _, err := open(t.Context(), l.d, vol.OpenOptions{Force: true}); errors.Is(err, vol.ErrDamaged) != head || errors.Is(err, vol.ErrDirty) {
+			t.Errorf("%s: opened by force: %v", name, err)
 		}
 		txn := dev.Begin(l.d)
 		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Lossless, nil)
