@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/fatkit/fatkit/pkg/dev"
+	"github.com/fatkit/fatkit/pkg/vol"
 )
 
 // bounds are the bytes of the image that the new volume is to have.
@@ -95,4 +97,45 @@ func usableEnd(d dev.Device) int64 {
 		}
 	}
 	return d.Size()
+}
+
+// around names what begins before the new volume and reaches into it: at an offset
+// nothing of it need be recognised, and it is written over all the same. It begins where
+// the partition does, or the image.
+func (r *formatRun) around(im *image, at dev.Range) (string, error) {
+	outer := enclosing(im.file, at.Off)
+	if outer.Empty() || outer.Off >= at.Off {
+		return "", nil
+	}
+	d, err := region{at: outer}.volume(im.file)
+	if err != nil {
+		return "", err
+	}
+	if drv, id := vol.Identify(d, r.a.drivers); drv != nil && id.Confidence >= vol.Likely {
+		if id.Size > 0 && outer.Off+id.Size <= at.Off {
+			return "", nil
+		}
+		return fmt.Sprintf("a part of %s%s that begins at byte %d", fileSystem(id.Type), called(id.Label), outer.Off), nil
+	}
+	what := recognise(d).name
+	if what == "" {
+		return "", nil
+	}
+	// How long it is only its own tools know.
+	return fmt.Sprintf("what may be a part of %s that begins at byte %d", what, outer.Off), nil
+}
+
+// enclosing is the partition that the byte at off is in, or the whole of a device
+// without a table. A table that cannot be read tells of no partition.
+func enclosing(d dev.Device, off int64) dev.Range {
+	t, err := dev.ReadTable(d)
+	if t == nil || err != nil {
+		return dev.Range{Len: d.Size()}
+	}
+	for _, p := range t.Parts {
+		if !p.Range.Intersect(dev.Range{Off: off, Len: 1}).Empty() {
+			return p.Range
+		}
+	}
+	return dev.Range{}
 }

@@ -332,7 +332,7 @@ func (r *formatRun) found(im *image, at dev.Range) (string, error) {
 	if drv != nil {
 		return "what is left of " + fileSystem(id.Type) + called(id.Label), nil
 	}
-	return "", nil
+	return r.around(im, at)
 }
 
 // tableOn describes a partition table, or is "".
