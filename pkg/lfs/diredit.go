@@ -121,6 +121,7 @@ func (h *handle) moveEntries(d dentryBlock) error {
 	area := append([]byte(nil), d.b...)
 	old := newDentryBlock(area)
 	clear(d.b)
+	h.b.clearChildren() // none were led to, whatever stands there
 	h.b[inodeInline] &^= inlineDentry
 	h.b.put64(inodeSize, 0)
 	h.b.put32(inodeDepth, 0)

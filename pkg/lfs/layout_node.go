@@ -186,6 +186,11 @@ func (n nodeBlock) words() int { return blockSize(len(n)).inodeSlots() }
 // child is nid i of the five at the end of the inode.
 func (n nodeBlock) child(i int) uint32 { return n.word(n.words() + i) }
 
+// clearChildren has the inode lead to no other nodes.
+func (n nodeBlock) clearChildren() {
+	clear(n[inodeAddrs+4*n.words() : inodeAddrs+4*(n.words()+inodeNids)])
+}
+
 // Extra attributes; what is beyond extraLen is not there.
 func (n nodeBlock) hasExtra() bool     { return n.inline()&inlineExtra != 0 }
 func (n nodeBlock) xattrWords() uint16 { return n.u16(inodeXattrWords) }

@@ -139,6 +139,7 @@ func (h *handle) moveInline() error {
 		}
 	}
 	clear(area)
+	h.b.clearChildren() // none were led to, whatever stands there
 	h.b[inodeInline] &^= inlineData | inlineExist
 	if page == nil {
 		return nil

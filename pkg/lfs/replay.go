@@ -207,7 +207,7 @@ func (r *replay) file(f *replayed, ino uint32) (*handle, error) {
 	if n.inline()&(inlineData|inlineDentry) == 0 {
 		clear(n[inodeAddrs+4*r.c.g.extraWords(n) : inodeAddrs+4*(n.words()-r.c.g.xattrWords(n))])
 	}
-	clear(n[inodeAddrs+4*n.words() : inodeAddrs+4*(n.words()+inodeNids)])
+	n.clearChildren()
 	n.put32(inodeXattrNid, 0)
 	n.put64(inodeBlocks, 1)
 	n.put32(inodeLinks, 1)
