@@ -124,6 +124,13 @@ func inodeTreeDamages() []damage {
 			l.root.editInode(func(n nodeBlock) { n.put16(inodeMode, modeFile|0o644) })
 			return at(l.g.BlockOff(l.g.NAT)+rootIno*natLen, natLen)
 		}},
+		{slug: "root-lost", name: ", owner", do: func(l *lab) vol.Location {
+			l.editSummary(hotData, func(b summaryBlock) {
+				_, e := b.journal().nat(0)
+				e.put(0, l.at["plain"].ino, e.addr())
+			})
+			return at(l.g.BlockOff(l.g.NAT)+rootIno*natLen, natLen)
+		}},
 		quota("quota-file", func(b []byte) { b[0] ^= 1 }),
 		quota("quota-file", func(b []byte) { b[4] = 7 }),
 		quota("quota-file", func(b []byte) { binary.LittleEndian.PutUint32(b[quotaBlock:], 1<<30) }),

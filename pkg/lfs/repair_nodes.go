@@ -150,10 +150,28 @@ func (c *checker) rootFix() vol.Fix {
 	if s, ok := strays[rootIno]; ok && s.ino == rootIno {
 		return c.natFix(rootIno, rootIno, s.addr)
 	}
+	if addr, ok := c.rootUnowned(); ok {
+		return c.natFix(rootIno, rootIno, addr)
+	}
 	if i, ok := c.walk.inodeOf(rootIno); ok {
 		return c.inodeFix(gradeShape, i, func(n nodeBlock) { n.put16(inodeMode, n.mode()&^modeType|modeDir) })
 	}
 	return nil
+}
+
+// rootUnowned is where the inode of the root directory is, if its entry of NAT is
+// wrong in the owner alone: findStrays leaves out what an entry leads to.
+func (c *checker) rootUnowned() (addr uint32, ok bool) {
+	i := c.walk.index.find(rootIno)
+	if i < 0 {
+		return nullAddr, false
+	}
+	n := c.walk.index.nodes[i]
+	if n.ino == rootIno || !c.g.ValidMain(n.addr) {
+		return nullAddr, false
+	}
+	s, ok, err := c.ownerOf(&n)
+	return n.addr, err == nil && ok && s.ino == rootIno
 }
 
 // footerFix mends an entry of NAT that leads to another node, or to one with a
