@@ -1,6 +1,11 @@
 package lfs
 
-import "github.com/fatkit/fatkit/pkg/vol"
+import (
+	"maps"
+	"slices"
+
+	"github.com/fatkit/fatkit/pkg/vol"
+)
 
 // dirDamages break directories.
 func dirDamages() []damage {
@@ -52,6 +57,17 @@ func dirDamages() []damage {
 		{slug: "dot", name: " missing", do: func(l *lab) vol.Location {
 			l.at["dir"].editEntry(".", func(d dentryBlock, i int) { d.b[i/8] &^= 1 << (i % 8) })
 			return l.at["dir"].in()
+		}},
+		{slug: "dot", name: ", an old one elsewhere", do: func(l *lab) vol.Location {
+			// As in a block that another directory gave back.
+			x := l.at["many"]
+			addr := x.pages[slices.Max(slices.Collect(maps.Keys(x.pages)))]
+			off := l.g.BlockOff(addr)
+			l.edit(addr, func(b []byte) {
+				d := newDentryBlock(b)
+				off += int64(d.entries + dentryLen*d.add(".", 0, rootIno, typeDir))
+			})
+			return at(off, dentryLen)
 		}},
 		{slug: "dotdot", do: func(l *lab) vol.Location {
 			l.at["dir"].editEntry("..", func(d dentryBlock, i int) { setIno(d, i, 77) })

@@ -191,7 +191,7 @@ func (c *checker) dotFix(n *note, edit func(func(d dentryBlock, i int)) vol.Fix)
 			ino = c.walk.inodes[x.dir].nid
 		}
 	}
-	if n.word == 1 { // a second one
+	if n.word == 1 { // one too many
 		return edit(func(d dentryBlock, i int) { d.dropSlots(i, 1) })
 	}
 	return c.fix(gradeShape, c.always(func() error { return c.setDot(n.inode, which, ino) }))

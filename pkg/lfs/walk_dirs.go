@@ -37,6 +37,7 @@ type dot struct {
 	hash  uint32
 	blk   uint32
 	off   int64
+	away  bool // it is where none is looked for
 }
 
 // dirSource is where entries are: a block, or a part of an inode.
@@ -102,6 +103,7 @@ func (h *harvest) scanDentries(s dirSource, d dentryBlock, page uint64, inline b
 	if h.w.folds(s) {
 		c.folds = uint32(len(h.folds)) + 1
 	}
+	dots := len(h.dots)
 	for i := 0; i < d.slots; {
 		if !d.used(i) {
 			i++
@@ -121,6 +123,9 @@ func (h *harvest) scanDentries(s dirSource, d dentryBlock, page uint64, inline b
 			h.dentryNote(s, d, i, "dentry-position", "bucket %d of level %d", bucket, level)
 		}
 		i += n
+	}
+	for k := range h.dots[dots:] {
+		h.dots[dots+k].away = page >= bucketBlocks
 	}
 	if c.n = uint32(len(h.entries)) - c.from; c.n > 0 || c.deepest > 0 {
 		h.chunks = append(h.chunks, c)
@@ -223,14 +228,20 @@ func (h *harvest) checkDentryName(s dirSource, d dentryBlock, i int, name []byte
 	}
 }
 
-// takeDot takes the entry . or .. of a directory.
+// takeDot takes the entry . or .. of a directory. They are made in its first block,
+// [Linux] behaviour make_empty_dir(), and others than in the first bucket are of another
+// directory, whose old block is taken for one of this.
 func (w *walk) takeDot(d *dot) {
 	x := &w.inodes[d.dir]
 	f := &w.bodies[x.body]
 	note := func(detail string, second int32) {
 		w.note(note{slug: [2]string{"dot", "dotdot"}[d.which-1], inode: d.dir, name: "..."[:d.which], blk: d.blk, off: d.off, len: dentryLen, detail: detail, word: second})
 	}
-	if f.dots&d.which != 0 {
+	switch {
+	case d.away:
+		note("one where none is looked for", 1)
+		return
+	case f.dots&d.which != 0:
 		note("a second one", 1)
 		return
 	}
