@@ -1,6 +1,7 @@
 package exfat
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -187,8 +188,12 @@ const maxKeepDepth = 64
 // shown, and of all that is in it if it is a directory. No other stream may be
 // continued with them.
 func (l *lostClusters) keep(x *stream, depth int) error {
+	// What was taken is asked first: thousands of sets may lead to one chain.
+	if x.length == 0 || !l.c.g.Valid(x.start) || l.taken.Used(x.start-firstCluster) || l.c.lookedBehind(x) {
+		return nil
+	}
 	ok, err := l.c.walk.weighsAs(x, false, fitsHeap)
-	if err != nil || !ok || x.length == 0 || l.taken.Used(x.start-firstCluster) {
+	if err != nil || !ok {
 		return err
 	}
 	es := []space.Extent{{Start: x.start, Len: x.need}}
@@ -202,7 +207,8 @@ func (l *lostClusters) keep(x *stream, depth int) error {
 			return nil
 		}
 	}
-	if _, err = l.take(es, nil); err != nil || !x.isDir || depth == maxKeepDepth {
+	// [exFAT] §7.6.7: a directory has at most 256 MiB.
+	if _, err = l.take(es, nil); err != nil || !x.isDir || depth == maxKeepDepth || x.length > maxDirBytes {
 		return err
 	}
 	h := &hiddenSets{fn: func(_ int32, set []byte) error {
@@ -229,6 +235,10 @@ func (l *lostClusters) keep(x *stream, depth int) error {
 // was deleted are free. Where only some are, or where the bitmap is wrong nearby,
 // it is the bitmap that was hit.
 func (c *checker) ownsBehind(x *stream) (ok, own bool, err error) {
+	if c.lookedBehind(x) {
+		ok = !c.walk.claimed.Used(x.start - firstCluster)
+		return ok, ok, nil
+	}
 	f, err := c.walk.weigh(x, false)
 	if err != nil || f == fitsNot || x.length == 0 {
 		return f == fits, f == fits, err
@@ -257,14 +267,28 @@ func (c *checker) ownsBehind(x *stream) (ok, own bool, err error) {
 	return true, own, nil
 }
 
+// lookedBehind counts the clusters of a stream behind an end mark, and reports whether
+// those of all were so many that this is no damaged volume but one made to keep a check
+// busy: sets that are whole have clusters of their own, so that they are looked at a few
+// times each. Then only the first one of a stream is looked at. What is shown so may
+// have the clusters of another, which is seen and mended as that; what is not shown
+// would be lost.
+func (c *checker) lookedBehind(x *stream) bool {
+	if x.length == 0 || !c.g.Valid(x.start) || x.need > c.g.Clusters {
+		return false // that takes no looking
+	}
+	c.behind += uint64(x.need)
+	return c.behind > maxFruitless*uint64(c.g.Clusters)
+}
+
 // missedNear reports whether clusters of files are marked as free in the sector of
 // the bitmap that has the bit of cl.
 func (c *checker) missedNear(cl uint32) bool {
-	per := uint32(c.g.SectorSize * 8)
-	first := (cl - firstCluster) / per * per
-	return slices.ContainsFunc(c.missed.runs, func(e space.Extent) bool {
-		return uint64(e.Start-firstCluster) < uint64(first)+uint64(per) && e.End() > uint64(first)+firstCluster
-	})
+	per := uint64(c.g.SectorSize * 8)
+	first := firstCluster + uint64(cl-firstCluster)/per*per
+	runs := c.missed.runs // in order
+	k, _ := slices.BinarySearchFunc(runs, first, func(e space.Extent, c uint64) int { return cmp.Compare(e.End(), c+1) })
+	return k < len(runs) && uint64(runs[k].Start) < first+per
 }
 
 func (c *checker) reportEnd(r *vol.Report, n *endNote) error {

@@ -34,6 +34,8 @@ type checker struct {
 
 	weighed   map[weighed]fit // of streams whose first cluster another has
 	fruitless uint64          // clusters looked at for streams that cannot have them
+	behind    uint64          // and for those of sets behind end marks
+	marks     map[int64]endAt // of directories that others ran into, by where their entries lie
 
 	thorough  bool                 // no set takes the way of plain ones; tests hold the two against each other
 	renamed   map[setRef]bool      // sets that got another name

@@ -404,24 +404,6 @@ func (c *checker) against(w *walk, o *overlap) (int, error) {
 	return 1, nil
 }
 
-// endedBefore reports whether a directory that has a cluster with entries ended
-// before it: behind an end mark there are none, [exFAT] §6.2.1.
-func (w *walk) endedBefore(o *overlap) (bool, error) {
-	b := make([]byte, entryLen)
-	if _, err := w.c.d.ReadAt(b, w.c.g.ClusterOff(o.cluster)); err != nil || entry(b).isEnd() {
-		return false, err
-	}
-	before, _ := splitExtents(o.extents, uint32(o.pos/uint64(w.c.g.ClusterSize)))
-	for _, e := range before {
-		for cl := e.Start; uint64(cl) < e.End(); cl++ {
-			if ended, err := w.endsIn(cl); err != nil || ended {
-				return ended, err
-			}
-		}
-	}
-	return false, nil
-}
-
 // way is how a stream comes to a cluster. The later ones are better evidence that
 // it is its own.
 type way int

@@ -28,8 +28,9 @@ func newLostDirs(c *checker) *lostDirs {
 	return &lostDirs{c: c, w: c.walk, under: space.NewSparse(uint64(c.g.Clusters)), limit: 4*c.lost.clusters + 1<<10}
 }
 
-// maxLiveLooks is how many lost clusters are looked at, twice, to say what is to be
-// done with all: a read for each.
+// maxLiveLooks is how many runs of lost clusters are looked at first, and how many
+// clusters all over a volume of which nothing else is lost, to say what is to be done
+// with all: a read for each. Each run that is kept, maxRuns at most, adds one.
 const maxLiveLooks = 1 << 12
 
 // hasLiveDir reports whether a directory is found among the lost clusters. Of a long
@@ -42,18 +43,29 @@ func (c *checker) hasLiveDir(ctx context.Context, lost *tally) (bool, error) {
 			return live, err
 		}
 	}
-	step := uint32(1 + lost.clusters/maxLiveLooks)
-	for _, e := range lost.runs {
-		if err := ctx.Err(); err != nil {
-			return false, err
+	live := false
+	var err error
+	lost.spread(func(cl uint32) bool {
+		if err = ctx.Err(); err == nil {
+			live, err = l.isLive(cl)
 		}
-		for at := uint32(1); at < e.Len; at += step {
-			if live, err := l.isLive(e.Start + at); live || err != nil {
-				return live, err
+		return !live && err == nil
+	})
+	return live, err
+}
+
+// spread calls fn for clusters all over the runs, the second of each among them, as
+// long as it returns true.
+func (l *tally) spread(fn func(cl uint32) bool) {
+	step := 1 + l.clusters/maxLiveLooks
+	for _, e := range l.runs {
+		// A run may be so long that the next step leaves 32 bits.
+		for at := uint64(1); at < uint64(e.Len); at += step {
+			if !fn(e.Start + uint32(at)) {
+				return
 			}
 		}
 	}
-	return false, nil
 }
 
 // findLostDirs finds all that are in no other, and claims what they lead to.
@@ -155,7 +167,15 @@ func (l *lostDirs) startsAsDir(cl uint32) (bool, error) {
 }
 
 // leadsToLost reports whether all clusters of a stream are in use and have no owner.
+// What claims more than there is, or starts elsewhere, is no step: one entry that says
+// so must not use up those of all others.
 func (l *lostDirs) leadsToLost(x *stream) (bool, error) {
+	if uint64(x.need) > l.c.lost.clusters {
+		return false, nil
+	}
+	if lost, err := l.c.isLost(x.start); err != nil || !lost {
+		return false, err
+	}
 	if l.steps += uint64(x.need); l.steps > l.limit {
 		return false, nil
 	}

@@ -3,9 +3,18 @@ package exfat
 import "slices"
 
 // goesOn reports whether the set of the File entry in slot k would go on in clusters
-// that the chain of its directory has lost.
+// that the chain of its directory has lost. It is the last one then: where another
+// File entry follows it is the count that is wrong, and the sets behind it are whole.
 func (s *dirScan) goesOn(k int32) bool {
-	return s.cut && !s.ended && k+1+int32(s.slot(k)[offSecondaryCount]) > s.end
+	if !s.cut || s.ended || k+1+int32(s.slot(k)[offSecondaryCount]) <= s.end {
+		return false
+	}
+	for k++; k < s.end; k++ {
+		if s.slot(k).kind() == typeFile {
+			return false
+		}
+	}
+	return true
 }
 
 // cutSet takes what there is of such a set. Its clusters are its own, but nothing is

@@ -44,3 +44,37 @@ func (l *lab) goesOnIn(path string, k int) bool {
 	slots := l.places(l.node(path))
 	return k < len(slots) && entry(l.read(slots[k], entryLen)).isSecondary()
 }
+
+// TestCutCount: where the chain of a directory breaks a set with a wrong count of
+// entries does not swallow those behind it. Nothing that they lead to is lost, even
+// if the chain is left as it is.
+func TestCutCount(t *testing.T) {
+	l := newLab(t, "512")
+	cells := l.every(3, 2)
+	l.dir("/CUT", cells, 0)
+	for i := range 12 { // of three slots each: ten lie before the break
+		l.file("/CUT/"+string(rune('A'+i)), l.run(1), noFat)
+	}
+	l.count()
+	own := map[string]uint32{}
+	for i := range 10 {
+		path := "/CUT/" + string(rune('A'+i))
+		own[path] = l.cells(path)[0]
+	}
+	l.setFAT(cells[1], 0)
+	l.put(l.node("/CUT/B").slots[0]+1, 200)
+	res := fsck(t, l.m, func(f *vol.Finding) int {
+		if f.Slug == "chain-broken" {
+			return -1
+		}
+		return 0
+	})
+	if !voltest.Mended(res, "lost-clusters", fixFree) || !voltest.Mended(res, "set-count", fixSet) {
+		t.Error(res.Outcomes)
+	}
+	for path, c := range own {
+		if !l.marked(c) {
+			t.Errorf("cluster %d of %s was given back", c, path)
+		}
+	}
+}

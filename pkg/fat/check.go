@@ -29,6 +29,8 @@ type checker struct {
 	spilled  bool               // a chain was cut behind the end of its directory, see reportSpills
 	behind   *space.Sparse      // what entries behind end marks lead to, see hidden
 	wanted   *space.Sparse      // clusters where such entries start, and that others have
+
+	hiddenSteps uint64 // clusters looked at for such entries, see maxHiddenSteps
 }
 
 // newChecker is Driver.Check.

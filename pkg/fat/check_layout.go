@@ -122,9 +122,9 @@ const (
 // belong there: allowed names, and first clusters that are in use and that
 // nothing else owns. Leftovers of an older directory fail this: their clusters
 // are free, or somebody else's by now. Entries without clusters say nothing: they
-// are shown where nothing speaks against it. Where of the others most pass all are shown, so that one that is broken does not
-// doom the rest of a directory whose first sector was lost. Where most are noise
-// those that are not must not go with it.
+// are shown where nothing speaks against it. Where of the others most pass all are
+// shown, so that one that is broken does not doom the rest of a directory whose first
+// sector was lost. Where most are noise those that are not must not go with it.
 func (c *checker) hiddenAreReal(n *layoutNote) (revealing, error) {
 	buf, err := c.walk.read(n.dir)
 	if err != nil {
@@ -193,13 +193,27 @@ func (c *checker) realBehind(buf []byte, from int) (slots map[int]bool, owning i
 	return slots, owning, nil
 }
 
+// maxHiddenSteps is how many times as many clusters as there are may be looked at for
+// files behind end marks: they have chains of their own, each of which is gone through
+// a few times.
+const maxHiddenSteps = 16
+
 // hasWholeChain reports whether the chain of a file has as many clusters as its size
-// takes, and nothing else leads to any.
+// takes, and no entry before an end mark leads to any. On a volume on which that takes
+// too much looking, as thousands of entries lead into one chain, it is believed: what
+// is shown and has no such chain is seen and mended as that, and what is not shown
+// would be lost.
 func (c *checker) hasWholeChain(e dirEntry) (bool, error) {
-	cl := e.start(c.g.Type)
-	for left := (int64(e.size()) + c.g.ClusterSize() - 1) / c.g.ClusterSize(); left > 0; left-- {
-		if !c.g.Valid(cl) || c.walk.claimed.Used(cl-firstCluster) {
+	cl, left := e.start(c.g.Type), c.g.clustersFor(e.size())
+	if left > c.g.Clusters {
+		return false, nil
+	}
+	for loop := (space.LoopFinder{}); left > 0; left-- {
+		if !c.g.Valid(cl) || c.walk.claimed.Used(cl-firstCluster) || loop.Met(cl) {
 			return false, nil
+		}
+		if c.hiddenSteps++; c.hiddenSteps > maxHiddenSteps*uint64(c.g.Clusters) {
+			return true, nil
 		}
 		var err error
 		if cl, err = c.walk.tab.get(cl); err != nil {

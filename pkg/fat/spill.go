@@ -32,7 +32,8 @@ func (c *checker) reportSpills(r *vol.Report) (rest []*layoutNote, err error) {
 }
 
 // spillsFrom is the cluster in which a directory has its end mark, if what it has in
-// those behind is in use and nothing of it can be an entry; else 0.
+// those behind is in use and nothing of it leads to what is lost; else 0. Where all of it
+// is entries of empty files it is the mark that is wrong, see hiddenAreReal.
 func (c *checker) spillsFrom(n *layoutNote) (uint32, error) {
 	d := &c.walk.dirs[n.dir]
 	if d.start == 0 && c.g.Type != FAT32 {
@@ -48,7 +49,11 @@ func (c *checker) spillsFrom(n *layoutNote) (uint32, error) {
 	if allFree(behind) {
 		return 0, nil
 	}
-	if real, _, err := c.countReal(behind); err != nil || real > 0 {
+	real, other, err := c.countReal(behind)
+	if err != nil || real > 0 {
+		return 0, err
+	}
+	if empty, _, err := c.realBehind(behind, 0); err != nil || other == 0 && len(empty) > 0 {
 		return 0, err
 	}
 	for _, e := range d.extents {
