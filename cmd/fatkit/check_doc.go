@@ -34,12 +34,12 @@ type volumeDoc struct {
 	Verdict  string       `json:"verdict"`
 	Reason   string       `json:"reason,omitempty"` // why it is skipped, unreadable, or its repairs are not written
 	Findings []findingDoc `json:"findings"`
+	Stopped  bool         `json:"stopped,omitempty"` // the check could not go on to its end: what stats count is not all
 	Stats    *statsDoc    `json:"stats,omitempty"`
 
 	info     vol.Info
 	failOn   vol.Severity
 	unproven bool
-	stopped  bool // the check could not go on to its end
 }
 
 // findingDoc is one finding. Offsets are bytes from the start of the image.
@@ -120,7 +120,7 @@ func unreadableVolume(r region, err error) *volumeDoc {
 // are none.
 func newVolumeDoc(r region, res *vol.Result, o *checkOptions) *volumeDoc {
 	v := &volumeDoc{volumeHead: head(r, res.Info), Findings: []findingDoc{},
-		Stats: newStatsDoc(res.Stats), info: res.Info, failOn: o.failOn, stopped: res.Stopped}
+		Stats: newStatsDoc(res.Stats), info: res.Info, failOn: o.failOn, Stopped: res.Stopped}
 	if res.Unproven != nil {
 		v.unproven = true
 		v.Reason = "the repairs are not written: " + res.Unproven.Error() + "; \"fatkit check -r\" can leave one out"

@@ -75,6 +75,11 @@ func TestCheckStopped(t *testing.T) {
 	if strings.Contains(got.out, "0 files") {
 		t.Errorf("files are counted:\n%s", got.out)
 	}
+	for _, report := range []string{"json", "jsonl"} {
+		if got := f.run("check", "--report", report, "IMAGE"); !strings.Contains(got.out, `"stopped":true,"stats"`) {
+			t.Errorf("%s does not tell that it stopped:\n%s", report, got.out)
+		}
+	}
 }
 
 func TestCheckUsage(t *testing.T) {

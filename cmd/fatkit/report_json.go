@@ -163,6 +163,7 @@ type volumeLine struct {
 	Verdict  string    `json:"verdict"`
 	Reason   string    `json:"reason,omitempty"`
 	Findings int       `json:"findings"`
+	Stopped  bool      `json:"stopped,omitempty"`
 	Stats    *statsDoc `json:"stats,omitempty"`
 }
 
@@ -176,7 +177,7 @@ func (j *jsonlReporter) Image(d *checkDoc) {
 		}
 	}
 	for i, v := range d.Volumes {
-		line.Volumes = append(line.Volumes, volumeLine{v.volumeHead, v.Verdict, v.Reason, len(v.Findings), v.Stats})
+		line.Volumes = append(line.Volumes, volumeLine{v.volumeHead, v.Verdict, v.Reason, len(v.Findings), v.Stopped, v.Stats})
 		for _, f := range v.Findings {
 			f.Partition = v.Partition
 			j.a.printJSON(findingLine{"fatkit.finding/1", d.Image, i, v.Offset, v.Type, f})

@@ -360,7 +360,7 @@ func (h volumeHead) columns() []string {
 // statsLine says what a check saw. One that could not go on to its end saw some of it
 // or nothing, which must not read as an empty volume.
 func statsLine(v *volumeDoc) string {
-	if v.stopped {
+	if v.Stopped {
 		return "the check could not go on to its end"
 	}
 	s := plural(v.Stats.Files, "file", "files") + ", " + plural(v.Stats.Directories, "directory", "directories")
