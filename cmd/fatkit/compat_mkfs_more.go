@@ -101,13 +101,14 @@ func distinct(list []string) []string {
 	return out
 }
 
-// blocksOf4096 takes -b 4096. Whoever asks for others by the name of mkfs.f2fs means to
-// mount the volume, and most machines cannot.
-func blocksOf4096(_ *toolRun, v string) error {
-	if v != "4096" {
-		return usagef("-b %s: most machines mount blocks of 4096 bytes alone, and under this name fatkit makes no others; fatkit format -t f2fs -c makes 8192 and 16384", v)
+// blockSize takes -b. Android asks for what its pages have, which may be 16384.
+func blockSize(r *toolRun, v string) error {
+	n, err := number("-b", v, 4096, 16384)
+	if err == nil && n&(n-1) != 0 {
+		return usagef("-b %s: it can be 4096, 8192 and 16384", v)
 	}
-	return nil
+	r.mkfs.opts.ClusterSize = n
+	return err
 }
 
 func mkfsF2FSOptions() []toolOption {
@@ -159,7 +160,7 @@ func mkfsF2FSOptions() []toolOption {
 			r.mkfs.wanted, err = number("-w", v, 512, 1<<20)
 			return err
 		}},
-		{"-b", "BYTES", "block size: 4096; fatkit format -c makes larger ones", blocksOf4096},
+		{"-b", "BYTES", "block size: 4096, 8192, 16384", blockSize},
 		{"-a", "0", "0: no allocation from the end", only("-a", "0")},
 		noop("-t", "0|1|nodiscard|discard", "whether to discard what is there first; fatkit never does, and nothing depends on it"),
 		{"-d", "LEVEL", "print the layout, from 1 on", debugLevel},

@@ -62,11 +62,11 @@ func compatTarget(t *testing.T, state string) string {
 	case "mbr":
 		writeDisk(t, path)
 		return path
-	case "blank":
+	case "blank", "large":
 		if err := os.WriteFile(path, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Truncate(path, 64<<20); err != nil {
+		if err := os.Truncate(path, map[string]int64{"blank": 64 << 20, "large": 256 << 20}[kind]); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -178,8 +178,9 @@ func TestCompatResult(t *testing.T) {
 		"mkfs.fat -S 4096 -a -b 6 -D 0x80 -g 255/63":           {"bpb_bytspersec": "4096"},
 		"mkfs.exfat -L foo -c 64K -b 4M -s 4096":               {"bytespersectorshift": "12", "fatoffset": "1024", "clusterheapoffset": "2048"},
 		"mkfs.f2fs -f -U 11111111-2222-4333-8444-555555555555": {"uuid": "11111111-2222-4333-8444-555555555555"},
+		"make_f2fs -f -g android -b 16384":                     {"log_blocksize": "14", "log_sectors_per_block": "5"},
 	} {
-		image := compatTarget(t, "blank")
+		image := compatTarget(t, map[bool]string{false: "blank", true: "large"}[strings.Contains(line, "-b 16384")])
 		if strings.Contains(line, "-F 12") {
 			if err := os.Truncate(image, 4<<20); err != nil {
 				t.Fatal(err)
