@@ -92,7 +92,7 @@ func (c *checker) checkSupers(_ context.Context, r *vol.Report) error {
 	use := &first
 	switch {
 	case first.g == nil && second.g == nil:
-		c.superFault(r, "", &first, nil)
+		c.superFault(r, "", &first, c.resealFix(&first, &second))
 		return vol.ErrStop
 	case first.g == nil:
 		use = &second

@@ -191,7 +191,7 @@ func checkSum(b superblock) *fault {
 		return b.field("sb-checksum", sbChecksumOffset, sbChecksum, "the checksum of a superblock is at byte 3068")
 	}
 	if !b.sumOK() {
-		return b.field("sb-checksum", sbChecksum, hex(superSum(b)), "the checksum of the superblock is wrong")
+		return &fault{slug: "sb-checksum", off: sbChecksum, len: 4, got: hex(b.u32(sbChecksum)), want: hex(superSum(b)), detail: "the checksum of the superblock is wrong"}
 	}
 	return nil
 }

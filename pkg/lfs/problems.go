@@ -63,7 +63,7 @@ func superProblems() []vol.Problem {
 		fatal("F2FS-0112", "sb-inode-number", "fixed inode numbers are wrong"),
 		fatal("F2FS-0113", "sb-extensions", "extension lists are too long"),
 		fatal("F2FS-0114", "sb-devices", "devices do not add up to the volume"),
-		fatal("F2FS-0115", "sb-checksum", "superblock checksum is wrong"),
+		row("F2FS-0115", "sb-checksum", vol.SevError, "superblock checksum is wrong", "Both superblocks have a wrong one, and all else in them is possible. Linux and fsck.f2fs refuse the volume. Where both say the same it was written so: damage does not hit both alike.", repair(fixSet, "write the checksum of what both say", vol.LossNone)),
 		row("F2FS-0116", "sb-copy", vol.SevWarning, "one superblock is damaged", "The other one is good and is used. Systems that look at the damaged one alone do not know the volume.", repair(fixRestore, "copy the good one over it", vol.LossNone)),
 		row("F2FS-0117", "sb-differ", vol.SevWarning, "superblocks differ", "Both pass the tests. The first one counts.", repair(fixRestore, "copy the first over the second", vol.LossNone)),
 		row("F2FS-0118", "volume-beyond-device", vol.SevError, "volume is larger than the image or device", "The image was cut short. Linux mounts it all the same and gives I/O errors for what is missing."),
