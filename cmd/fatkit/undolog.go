@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,18 @@ func (a *app) journal(ctx context.Context, im *image, explicit string) (dev.Jour
 	return a.deviceJournal(ctx, im.file.Path(), im.file)
 }
 
+// placeFor reports whether a log that is not there could be made: now, and not when the
+// free clusters that a change fills are written already.
+func placeFor(log string) error {
+	if _, err := os.Lstat(log); err == nil {
+		return usagef("--undo %s: it is a symbolic link to nothing", log)
+	}
+	if _, err := os.Stat(filepath.Dir(log)); errors.Is(err, fs.ErrNotExist) {
+		return usagef("--undo %s: there is no directory %s", log, filepath.Dir(log))
+	}
+	return nil
+}
+
 // fileJournal is the undo log of the image file at path. Links are followed, so
 // that a log is found whatever name the image is given.
 func fileJournal(path, explicit string) (dev.Journal, error) {
@@ -55,6 +68,11 @@ func fileJournal(path, explicit string) (dev.Journal, error) {
 		}
 		if image, e := os.Stat(path); err == nil && e == nil && os.SameFile(fi, image) {
 			return nil, usagef("--undo %s: that is the image itself", explicit)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			if err := placeFor(explicit); err != nil {
+				return nil, err
+			}
 		}
 		return dev.FileJournal(explicit), nil
 	}
