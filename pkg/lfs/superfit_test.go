@@ -62,3 +62,26 @@ func TestSecondSuperMisfits(t *testing.T) {
 		t.Errorf("a volume cut short: %v", got)
 	}
 }
+
+// TestOneQuotaFileForTwoKinds: it stays that of the kind it says, the other kind has
+// none, and the repairs come to an end.
+func TestOneQuotaFileForTwoKinds(t *testing.T) {
+	for name, fn := range map[string]func(b superblock){
+		"the second is the first": func(b superblock) { b.put32(sbQuotaInos+4, b.quotaIno(0)) },
+		"the first is the second": func(b superblock) { b.put32(sbQuotaInos, b.quotaIno(1)) },
+		"all are the third": func(b superblock) {
+			b.put32(sbQuotaInos, b.quotaIno(2))
+			b.put32(sbQuotaInos+4, b.quotaIno(2))
+		},
+	} {
+		l := newLab(t, labFeatures)
+		l.editSupers(fn)
+		txn := dev.Begin(l.d)
+		res, err := vol.Fsck(t.Context(), txn, Driver(), vol.CheckOptions{}, voltest.Always, nil)
+		if err != nil || !slices.Contains(slugs(res), "quota-file") || res.Left(vol.SevWarning) {
+			t.Errorf("%s: found %q, %v", name, found(res), err)
+		}
+		mustBeClean(t, txn)
+		txn.Rollback()
+	}
+}
