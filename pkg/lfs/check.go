@@ -89,7 +89,7 @@ func (c *checker) checkSupers(_ context.Context, r *vol.Report) error {
 	if err != nil {
 		return err
 	}
-	use := &first
+	use, odd := &first, firstMisfits(c.d, &first, &second)
 	switch {
 	case first.g == nil && second.g == nil:
 		c.superFault(r, "", &first, c.resealFix(&first, &second))
@@ -99,8 +99,8 @@ func (c *checker) checkSupers(_ context.Context, r *vol.Report) error {
 		c.superFault(r, "sb-copy", &first, c.superCopyFix(&second, true))
 	case second.g == nil:
 		c.superFault(r, "sb-copy", &second, c.superCopyFix(&first, false))
-	case first.odd() != nil && second.odd() == nil:
-		use, first.fault = &second, first.odd()
+	case odd != nil:
+		use, first.fault = &second, odd
 		c.superFault(r, "sb-copy", &first, c.superCopyFix(&second, true))
 	case first.differ(&second):
 		r.Found(c.cat.Found("sb-differ", vol.At(second.off, superLen)), c.superCopyFix(&first, false))

@@ -44,7 +44,8 @@ func load(ctx context.Context, d dev.Device, o loadOptions) (*loaded, error) {
 	return l, l.refuseTables()
 }
 
-// loadSuper reads the superblocks. Either of them will do, as for a mount.
+// loadSuper reads the superblocks. Either of them will do, as for a mount, but for one
+// that the check takes for damaged.
 func (l *loaded) loadSuper(o loadOptions) error {
 	if err := l.eitherSuper(); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (l *loaded) eitherSuper() error {
 		return err
 	}
 	use := &first
-	if first.g == nil {
+	if first.g == nil || firstMisfits(l.d, &first, &second) != nil {
 		use = &second
 	}
 	if use.g == nil {

@@ -2,6 +2,7 @@ package lfs
 
 import (
 	"encoding/binary"
+	"slices"
 	"sort"
 
 	"github.com/fatkit/fatkit/pkg/dev"
@@ -49,6 +50,14 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 			c.quotaLost(r, kind, nid, "is a file with a name")
 			continue
 		}
+		switch of, err := c.quotaKind(i, nid); {
+		case err != nil:
+			return err
+		case of != kind:
+			c.usageRight = false
+			c.quotaLost(r, kind, nid, textf("is the quota file %d", of))
+			continue
+		}
 		loc := vol.Location{Path: textf("<quota %d>", kind), Cluster: c.walk.index.nodes[c.walk.inodes[i].node].addr}
 		stored, why, err := parseQuota(c.newQuotaFile(i).at, kind)
 		if err != nil {
@@ -62,6 +71,23 @@ func (c *checker) checkQuotas(r *vol.Report) error {
 		c.compareUsage(r, loc, kind, nid, stored)
 	}
 	return nil
+}
+
+// quotaKind is the kind that a quota file is of: where the superblock names it for
+// several, that by its magic number, else the first. For the others it would be made
+// anew in turn, and never be right.
+func (c *checker) quotaKind(i int32, nid uint32) (int, error) {
+	of := slices.Index(c.g.QuotaInos[:], nid)
+	head, err := c.newQuotaFile(i).at(0)
+	if err != nil || head == nil {
+		return of, err
+	}
+	for kind, ino := range c.g.QuotaInos {
+		if ino == nid && binary.LittleEndian.Uint32(head) == quotaMagic(kind) {
+			return kind, nil
+		}
+	}
+	return of, nil
 }
 
 // quotaFile reads blocks of a quota file, which the walk has met. What it has no

@@ -194,7 +194,23 @@ func (c *checker) dotFix(n *note, edit func(func(d dentryBlock, i int)) vol.Fix)
 	if n.word == 1 { // one too many
 		return edit(func(d dentryBlock, i int) { d.dropSlots(i, 1) })
 	}
+	if ps := c.pagesOf(n.inode); !c.inlineDir(n.inode) && len(ps) > 0 && ps[0].page >= bucketBlocks {
+		return c.fix(gradePlace, func(ctx context.Context, _ vol.Repair) error { return c.addDot(ctx, x.nid, which, ino) })
+	}
 	return c.fix(gradeShape, c.always(func() error { return c.setDot(n.inode, which, ino) }))
+}
+
+// addDot makes an entry . or .. where the first bucket, in which it is looked for, is a
+// hole, and other blocks of the directory are there.
+func (c *checker) addDot(ctx context.Context, dir uint32, which int, ino uint32) error {
+	if err := c.spare(ctx, repairBlocks); err != nil {
+		return err
+	}
+	h, err := c.handle(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return notNow(h.addHashed(&dirName{name: []byte("..."[:which])}, ino, typeDir))
 }
 
 // isDot tells whether slot i has the entry . or .. , whatever length that has.
