@@ -129,6 +129,7 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
   fatkit undo card.img`,
 		},
 		"version": {
+			description: `The commit is told where the build noted it, as releases and "go build" in a clone do, without -buildvcs=false; -v prints it, too.`,
 			examples: `  fatkit version
   fatkit version --json | jq -r .commit`,
 		},
@@ -181,10 +182,10 @@ What it would look like, without writing it:
 
   fatkit format -t fat32 -s 64G --dry-run card.img
 
-Filled from a directory, as small as that allows, and from an archive that is being made:
+Filled from a directory, as small as that allows, and with the same from an archive that is being made:
 
   fatkit format -t fat32 -s auto -d rootfs/boot -L BOOT boot.img
-  tar -C rootfs -c boot | fatkit format -f -t fat32 -s 256M -d - boot.img`,
+  tar -C rootfs/boot -c . | fatkit format -f -t fat32 -s 256M -L BOOT -d - boot.img`,
 		also: []string{"mkfs(8)", "mkfs.fat(8)"},
 	}
 }
