@@ -107,7 +107,7 @@ Every image of a build, for code scanning:
 			also: []string{"fatkit-problems(7)", "fatkit-undo(8)", "fsck(8)"},
 		},
 		"prealloc": {
-			description: `Reserves the range from offset to offset plus length in each file, as fallocate(1) does; what is in the file stays. All files are one change: they all get their space, or none does. New clusters are chosen to make the fewest extents, and read as zeros unless --fill none says otherwise.
+			description: `Reserves the range from offset to offset plus length in each file, as fallocate(1) does; what is in the file stays. All files are one change: they all get their space, or none does. New clusters are chosen to make the fewest extents, and read as zeros unless --fill none says otherwise. --align counts from the start of the volume: in a partition extents lie on the erase blocks of the card only where the partition begins on one.
 
 FAT and exFAT have no space beyond the end of a file, so it grows to the end of the range, and --keep-size is refused where it would need more clusters. On exFAT the new part reads as zeros because it does not count as valid; nothing is written there unless --valid all says so. F2FS reserves: blocks count and read as zeros, and get their places when they are written; --keep-size reserves beyond the end as well. With --contiguous or --valid all a file gets real blocks in whole sections, in one run or in as few as there are, and is pinned: the kernel leaves it where it is. That takes a file that has no blocks yet or is pinned already. A volume that was not unmounted is refused.`,
 			examples: `One contiguous file on an erase block boundary, and many files of a list in which a tab parts length and path:
