@@ -29,7 +29,7 @@ Of F2FS the clusters of whole free segments are counted, where new files go, and
 		"copy": {
 			description: `Into an image: new clusters are filled first, straight on the device, then the directories change as one transaction, so that an error, a full volume or a power cut leaves the files as they were. A source that changes while it is read is an error. What the file system has no place for, owners and modes on FAT and exFAT for example, is left out and said in one line; symbolic links, special files, and names that it cannot hold are errors unless an option says otherwise.
 
-Out of an image: files are written beside their names and renamed, below DEST and nowhere else, whatever names or links the image has. What cannot be read is told, and the rest copied; the exit code is 8 then. With --json a document is printed for errors alone.`,
+Out of an image: DEST has to be a directory that is there where several are named, or match a pattern, and where it ends in a slash. Files are written beside their names and renamed, below DEST and nowhere else, whatever names or links the image has. What cannot be read is told, and the rest copied; the exit code is 8 then. With --json a document is printed for errors alone.`,
 			examples: `Into and out of a card image, and a whole image as an archive:
 
   fatkit copy -r overlays config.txt boot.img::/

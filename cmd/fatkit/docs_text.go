@@ -107,7 +107,7 @@ Every image of a build, for code scanning:
 			also: []string{"fatkit-problems(7)", "fatkit-undo(8)", "fsck(8)"},
 		},
 		"prealloc": {
-			description: `Reserves the range from offset to offset plus length in each file, as fallocate(1) does; what is in the file stays. All files are one change: they all get their space, or none does. New clusters are chosen to make the fewest extents, and read as zeros unless --fill none says otherwise.
+			description: `Reserves the range from offset to offset plus length in each file, as fallocate(1) does; what is in the file stays. All files are one change: they all get their space, or none does. New clusters are chosen to make the fewest extents, and read as zeros unless --fill none says otherwise. --align counts from the start of the volume: in a partition extents lie on the erase blocks of the card only where the partition begins on one.
 
 FAT and exFAT have no space beyond the end of a file, so it grows to the end of the range, and --keep-size is refused where it would need more clusters. On exFAT the new part reads as zeros because it does not count as valid; nothing is written there unless --valid all says so. F2FS reserves: blocks count and read as zeros, and get their places when they are written; --keep-size reserves beyond the end as well. With --contiguous or --valid all a file gets real blocks in whole sections, in one run or in as few as there are, and is pinned: the kernel leaves it where it is. That takes a file that has no blocks yet or is pinned already. A volume that was not unmounted is refused.`,
 			examples: `One contiguous file on an erase block boundary, and many files of a list in which a tab parts length and path:
@@ -129,6 +129,7 @@ FAT and exFAT have no space beyond the end of a file, so it grows to the end of 
   fatkit undo card.img`,
 		},
 		"version": {
+			description: `The commit is told where the build noted it, as releases and "go build" in a clone do, without -buildvcs=false; -v prints it, too.`,
 			examples: `  fatkit version
   fatkit version --json | jq -r .commit`,
 		},
@@ -181,10 +182,10 @@ What it would look like, without writing it:
 
   fatkit format -t fat32 -s 64G --dry-run card.img
 
-Filled from a directory, as small as that allows, and from an archive that is being made:
+Filled from a directory, as small as that allows, and with the same from an archive that is being made:
 
   fatkit format -t fat32 -s auto -d rootfs/boot -L BOOT boot.img
-  tar -C rootfs -c boot | fatkit format -f -t fat32 -s 256M -d - boot.img`,
+  tar -C rootfs/boot -c . | fatkit format -f -t fat32 -s 256M -L BOOT -d - boot.img`,
 		also: []string{"mkfs(8)", "mkfs.fat(8)"},
 	}
 }

@@ -64,7 +64,7 @@ func (a *app) preallocCommand() *cli.Command {
 			toggle("do not grow the files, where the file system can do that", "keep-size", "n"),
 			toggle("make files, and the directories they are in, that are not there", "create"),
 			toggle("each whole file in one extent, or nothing", "contiguous"),
-			&cli.StringFlag{Name: "align", Usage: "begin new extents on a multiple of `SIZE` bytes", DefaultText: "clusters"},
+			&cli.StringFlag{Name: "align", Usage: "begin new extents on a multiple of `SIZE` bytes of the volume", DefaultText: "clusters"},
 			&cli.StringFlag{Name: "fill", Value: "zero", Usage: "`WHAT` new clusters read as: zero, or none for what was there before"},
 			&cli.StringFlag{Name: "valid", Value: "none", Usage: "`HOW` much of the new range counts as written: none, all"},
 			toggle("go on although the volume asks for a check", "force", "f"),

@@ -87,7 +87,7 @@ complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -l manifest -r -F -
 complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -s n -l keep-size -d 'do not grow the files, where the file system can do that'
 complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -l create -d 'make files, and the directories they are in, that are not there'
 complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -l contiguous -d 'each whole file in one extent, or nothing'
-complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -l align -x -d 'begin new extents on a multiple of SIZE bytes'
+complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -l align -x -d 'begin new extents on a multiple of SIZE bytes of the volume'
 complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -l fill -x -a 'zero none' -d 'WHAT new clusters read as: zero, or none for what was there before'
 complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -l valid -x -a 'none all' -d 'HOW much of the new range counts as written: none, all'
 complete -c fatkit -n '__fish_seen_subcommand_from prealloc' -s f -l force -d 'go on although the volume asks for a check'
