@@ -41,14 +41,22 @@ func arrange(args []string, root []cli.Flag, commands []*cli.Command) []string {
 		}
 		after := split(rest, flagsOf(c.Flags), false)
 		out := append([]string{args[0], name}, before.flags...)
-		out = append(append(out, after.flags...), "--")
+		out = append(out, after.flags...)
+		if after.lacks {
+			return out // "--" would be taken for the value
+		}
+		out = append(out, "--")
 		return append(out, after.rest...)
 	}
 	return append(append([]string{args[0]}, before.flags...), before.rest...)
 }
 
-// parted is a command line parted into flags, with their values, and the rest.
-type parted struct{ flags, rest []string }
+// parted is a command line parted into flags, with their values, and the rest; lacks
+// says that the last flag has no value and wants one.
+type parted struct {
+	flags, rest []string
+	lacks       bool
+}
 
 // split parts args; with first it stops at the first that is no flag.
 func split(args []string, known flagSet, first bool) parted {
@@ -69,7 +77,7 @@ func split(args []string, known flagSet, first bool) parted {
 		}
 		flags, wants := spread(arg, known)
 		p.flags = append(p.flags, flags...)
-		if wants && i+1 < len(args) {
+		if p.lacks = wants && i+1 == len(args); wants && !p.lacks {
 			i++
 			p.flags = append(p.flags, args[i])
 		}

@@ -35,7 +35,8 @@ func TestArrange(t *testing.T) {
 		"-qv check a.img -y":       "check -q -v -y -- a.img",
 		"check a.img --bogus b":    "check --bogus -- a.img b",
 		"check -yz a.img":          "check -yz -- a.img",
-		"check a.img -s":           "check -s -- a.img",
+		"check a.img -s":           "check -s", // which the cli package refuses: it has no value
+		"check -y a.img -yC":       "check -y -y -C",
 		"unknown -y x":             "unknown -y x",
 		"--json":                   "--json",
 		"check --json=false a.img": "check --json=false -- a.img",
